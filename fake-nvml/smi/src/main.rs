@@ -1,0 +1,4 @@
+//! nvidia-smi for the fake GPU.
+#![forbid(unsafe_code)]
+
+fn main() {}

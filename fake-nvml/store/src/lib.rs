@@ -1,0 +1,2 @@
+//! The mapped state file that all processes of a node share.
+#![forbid(unsafe_code)]

@@ -1,0 +1,4 @@
+//! sliceproof: prove that GPU sharing works.
+#![forbid(unsafe_code)]
+
+fn main() {}

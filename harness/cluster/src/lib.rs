@@ -1,0 +1,2 @@
+//! A real Kubernetes cluster of plain processes over fake GPUs.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! Finds, builds and caches the real programs.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! Gherkin scenarios: parse, lint, plan, run.
+#![forbid(unsafe_code)]
