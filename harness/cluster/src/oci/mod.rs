@@ -1,0 +1,25 @@
+//! The OCI runtime wrapper and the container hook: they fit containerd's bundles to a user namespace with one mapped id.
+//! Not a runtime: the real runc makes every container; what is neither `create`, `run` nor `exec` goes to it unread.
+//! Data comes from the bundle's `config.json` and the JSON file beside the wrapper's symlink, and goes to runc by `exec`.
+//!
+//! containerd starts the wrapper through its `BinaryName` option. [`install`] lays the symlink and its settings; the
+//! program behind the symlink calls [`wrapper_main`] when its own name ends in [`WRAPPER`], and [`hook_main`] when its first
+//! argument is [`HOOK`]. Both run several times per pod, so they are called before anything slow.
+mod adapt;
+mod command;
+mod error;
+mod hook;
+mod surroundings;
+mod wrapper;
+
+pub use adapt::{adapt, adapt_process};
+pub use error::Error;
+pub use hook::{COVERED, hook_main};
+pub use surroundings::{DeviceKind, DeviceNumber, Surroundings};
+pub use wrapper::{Settings, install, wrapper_main};
+
+/// The name under which containerd calls the wrapper, and the name of its symlink.
+pub const WRAPPER: &str = "sliceproof-oci";
+
+/// First argument of the container hook.
+pub const HOOK: &str = "__container-hook";
