@@ -63,7 +63,6 @@ disabled_plugins = [
   restrict_oom_score_adj = true
   enable_unprivileged_ports = false
   enable_unprivileged_icmp = false
-  enable_cdi = true
   cdi_spec_dirs = [{cdi}]
   [plugins."io.containerd.cri.v1.runtime".cni]
     bin_dirs = [{cni_bin}]
