@@ -1,0 +1,19 @@
+//! A safe client of any `libnvidia-ml.so.1`, NVIDIA's own included; MIG calls are complete, which no kept crate offers.
+//! Not a reader of our state: it knows only nvml.h, through the bindings of `nvml-wrapper-sys`.
+//! Data comes from the library the loader finds (or the driver root named) and goes out as plain values.
+#![allow(unsafe_code)]
+
+mod error;
+mod gpu;
+mod library;
+mod mig;
+mod types;
+
+pub use error::{Code, Error, Result};
+pub use gpu::Device;
+pub use library::Nvml;
+pub use mig::{ComputeInstance, GpuInstance};
+pub use types::{
+    Attributes, Clock, ComputeInstanceInfo, ComputeInstanceProfile, ComputeMode, GpuInstanceInfo, GpuInstanceProfile,
+    Memory, PciInfo, Placement, Process, Utilization,
+};
