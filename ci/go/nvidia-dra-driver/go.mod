@@ -2,6 +2,8 @@ module sliceproof.dev/components/nvidia-dra-driver
 
 go 1.26.0
 
+toolchain go1.26.8
+
 tool sigs.k8s.io/dra-driver-nvidia-gpu/cmd/gpu-kubelet-plugin
 
 require (
