@@ -1,2 +1,48 @@
-//! The fake GPU as a pure state machine: catalogue, MIG engine, health.
+//! The fake GPU as a pure state machine: model data, MIG engine, health, events.
+//! Not here: files, clocks, processes, Kubernetes. Time comes in as [`Now`], open clients as [`Clients`].
+//! Data comes from the YAML catalogue (feature `catalog`) and goes out as [`Machine`], which `gpu-store` keeps.
 #![forbid(unsafe_code)]
+
+pub mod caps;
+#[cfg(feature = "catalog")]
+pub mod catalog;
+mod clients;
+mod code;
+mod engine;
+mod events;
+mod geometry;
+mod health;
+mod ids;
+mod machine;
+mod node_spec;
+mod op;
+mod query;
+mod refusal;
+mod spec;
+mod telemetry;
+mod units;
+mod uuid;
+
+#[cfg(feature = "catalog")]
+pub use catalog::{Catalog, Model, UnknownModel};
+pub use clients::{Client, Clients, Scope};
+pub use code::Code;
+pub use events::{Event, EventKind, Events};
+pub use health::{EccCounts, Health, Load, RecoveryAction, RowRemaps};
+pub use ids::{
+    Birth, CiId, GiId, GpuIndex, GpuUuid, MachineId, MigUuid, Minor, PciAddress, Pid, ProfileId,
+};
+pub use machine::{
+    ComputeInstance, ComputeMode, Gpu, GpuInstance, Machine, MigMode, Options, Quirks, Timeslice,
+};
+pub use node_spec::{NodeSpec, NodeSpecError};
+pub use op::{Injection, Op, Outcome};
+pub use query::{BadProfileIndex, MigDevice};
+pub use refusal::Refusal;
+pub use spec::{
+    Architecture, Brand, CiProfile, CiProfileIndex, Clocks, ComputeCapability, Engines, GiProfile,
+    GiProfileIndex, Inforom, MigSpec, MigToggle, NvLink, Pcie, Placement, PowerLimits, Spec,
+    Thermal,
+};
+pub use telemetry::Telemetry;
+pub use units::{Celsius, MHz, MiB, MilliJoules, MilliWatts, Now, Percent, Slices};

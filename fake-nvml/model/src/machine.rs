@@ -1,0 +1,322 @@
+//! The state of a node's GPUs: what the state file holds.
+//! Not here: how it changes (`engine`), what can be asked of it (`query`), where it is kept (`gpu-store`).
+//! Built from the catalogue once; afterwards each state comes out of `Machine::apply`.
+use crate::{
+    events::Events,
+    health::{Health, Load},
+    ids::{
+        Birth, CiId, GiId, GpuIndex, GpuUuid, MachineId, MigUuid, Minor, PciAddress, ProfileId,
+    },
+    spec::{MigSpec, Placement, Spec},
+    units::{MilliWatts, Slices},
+    uuid,
+};
+use serde::{Deserialize, Serialize};
+
+/// All GPUs of one node and the driver that shows them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// Which machine this is.
+    pub id: MachineId,
+    /// `nvmlSystemGetDriverVersion`, `580.95.05`.
+    pub driver_version: String,
+    /// `nvmlSystemGetCudaDriverVersion`: 1000 * major + 10 * minor.
+    pub cuda_version: u32,
+    /// The models in use; [`Gpu::model`] points here.
+    pub specs: Vec<Spec>,
+    /// The GPUs in NVML's order; position is the index.
+    pub gpus: Vec<Gpu>,
+    /// The last events.
+    pub events: Events,
+    /// The serial number that the next instance gets.
+    pub(crate) next_birth: u64,
+}
+
+/// One GPU.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gpu {
+    /// Position of its model in [`Machine::specs`]; use [`Machine::spec`].
+    pub(crate) model: u32,
+    /// Position in NVML's order.
+    pub index: GpuIndex,
+    /// Its UUID.
+    pub uuid: GpuUuid,
+    /// The per-device identifier that UUIDs are made from.
+    pub(crate) pdi: u64,
+    /// `/dev/nvidia<minor>`.
+    pub minor: Minor,
+    /// Where it sits.
+    pub pci: PciAddress,
+    /// The NUMA node next to it.
+    pub numa_node: u32,
+    /// `nvmlDeviceGetSerial`.
+    pub serial: String,
+    /// MIG mode now.
+    pub mig_current: MigMode,
+    /// MIG mode after the next reset.
+    pub mig_pending: MigMode,
+    /// GPU instances, ascending by id.
+    pub instances: Vec<GpuInstance>,
+    /// Persistence mode.
+    pub persistence: bool,
+    /// Compute mode.
+    pub compute_mode: ComputeMode,
+    /// Time slice of the compute policy.
+    pub timeslice: Timeslice,
+    /// The power limit that was set; `None` is the board's default.
+    pub power_limit: Option<MilliWatts>,
+    /// ECC now.
+    pub ecc_current: bool,
+    /// ECC after the next reset.
+    pub ecc_pending: bool,
+    /// Condition.
+    pub health: Health,
+    /// Work on the card outside of its GPU instances.
+    pub load: Load,
+    /// Ways in which this card differs from its siblings.
+    pub quirks: Quirks,
+}
+
+/// MIG mode.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[repr(u32)]
+pub enum MigMode {
+    /// Off (also on a card without MIG).
+    #[default]
+    Disabled = 0,
+    /// On.
+    Enabled = 1,
+}
+
+impl MigMode {
+    /// The number in nvml.h.
+    pub const fn raw(self) -> u32 {
+        self as u32
+    }
+
+    /// `Enabled` or `Disabled`.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Disabled => "Disabled",
+            Self::Enabled => "Enabled",
+        }
+    }
+}
+
+/// `nvmlComputeMode_t`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[repr(u32)]
+pub enum ComputeMode {
+    /// Any number of contexts.
+    #[default]
+    Default = 0,
+    /// None (1, exclusive thread, is no longer offered).
+    Prohibited = 2,
+    /// One process.
+    ExclusiveProcess = 3,
+}
+
+impl ComputeMode {
+    /// The number in nvml.h.
+    pub const fn raw(self) -> u32 {
+        self as u32
+    }
+}
+
+/// Time slice of the compute policy (`nvidia-smi compute-policy --set-timeslice`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[repr(u32)]
+pub enum Timeslice {
+    /// The driver's choice.
+    #[default]
+    Default = 0,
+    /// Short.
+    Short = 1,
+    /// Medium.
+    Medium = 2,
+    /// Long.
+    Long = 3,
+}
+
+impl Timeslice {
+    /// The number on the command line.
+    pub const fn raw(self) -> u32 {
+        self as u32
+    }
+}
+
+/// Ways in which one card, or the driver on it, differs from another of the same model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Quirks {
+    /// GPU instance ids follow the other half of the card (placement XOR 4): seen on parts whose seven-slice half is
+    /// physically the first one.
+    pub flipped_ids: bool,
+    /// An idle card that needs a reset to change MIG mode is reset by the driver itself (bare metal); off: the change
+    /// waits as pending (pass-through machines).
+    pub resets_itself: bool,
+    /// Profile queries answer NOT_SUPPORTED while MIG mode is off, as nvml.h says; real drivers answer (default).
+    pub strict_profile_queries: bool,
+}
+
+/// A GPU instance.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GpuInstance {
+    /// Its id (the swizz id of its placement).
+    pub id: GiId,
+    /// Its profile.
+    pub profile: ProfileId,
+    /// Its place, in memory slices.
+    pub placement: Placement,
+    /// Tells it from an earlier one of the same id.
+    pub birth: Birth,
+    /// Compute instances, ascending by id.
+    pub compute: Vec<ComputeInstance>,
+    /// Work on it.
+    pub load: Load,
+}
+
+/// A compute instance: a MIG device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ComputeInstance {
+    /// Its id within the GPU instance.
+    pub id: CiId,
+    /// Its profile.
+    pub profile: ProfileId,
+    /// Its place within the GPU instance, in compute slices.
+    pub placement: Placement,
+    /// The UUID of the MIG device.
+    pub uuid: MigUuid,
+    /// Tells it from an earlier one of the same id.
+    pub birth: Birth,
+}
+
+/// How a machine is to be built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// All identities are made from this text: same text, same UUIDs. Name the run and the node in it.
+    pub node: String,
+    /// `nvmlSystemGetDriverVersion`.
+    pub driver_version: String,
+    /// `nvmlSystemGetCudaDriverVersion`.
+    pub cuda_version: u32,
+    /// MIG mode at boot on the cards that have it.
+    pub mig: bool,
+    /// Quirks of all cards.
+    pub quirks: Quirks,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            node: "node".to_owned(),
+            driver_version: Machine::DRIVER_VERSION.to_owned(),
+            cuda_version: Machine::CUDA_VERSION,
+            mig: false,
+            quirks: Quirks::default(),
+        }
+    }
+}
+
+impl Machine {
+    /// The driver version unless told otherwise.
+    pub const DRIVER_VERSION: &'static str = "580.95.05";
+    /// The CUDA version unless told otherwise (13.0).
+    pub const CUDA_VERSION: u32 = 13_000;
+
+    /// Builds a machine after a boot: these many cards of each model, in this order.
+    pub fn from_specs(cards: &[(&Spec, usize)], options: &Options) -> Self {
+        let mut specs: Vec<Spec> = Vec::new();
+        let mut gpus = Vec::new();
+        let total: usize = cards.iter().map(|(_, count)| count).sum();
+        for (spec, count) in cards {
+            let model = specs.iter().position(|known| known == *spec);
+            let model = model.unwrap_or_else(|| {
+                specs.push((*spec).clone());
+                specs.len() - 1
+            });
+            for _ in 0..*count {
+                gpus.push(boot(gpus.len(), total, model, spec, options));
+            }
+        }
+        Self {
+            id: uuid::machine(&options.node),
+            driver_version: options.driver_version.clone(),
+            cuda_version: options.cuda_version,
+            specs,
+            gpus,
+            events: Events::default(),
+            next_birth: 1,
+        }
+    }
+
+    /// Builds a machine from catalogue models: these many cards of each, in this order.
+    #[cfg(feature = "catalog")]
+    pub fn build(cards: &[(&crate::Model, usize)], options: &Options) -> Self {
+        let cards: Vec<(&Spec, usize)> =
+            cards.iter().map(|(model, count)| (model.spec(), *count)).collect();
+        Self::from_specs(&cards, options)
+    }
+}
+
+fn boot(index: usize, total: usize, model: usize, spec: &Spec, options: &Options) -> Gpu {
+    let number = u32::try_from(index).unwrap_or(u32::MAX);
+    let pdi = uuid::pdi(&options.node, number);
+    let mode = match &spec.mig {
+        Some(_) if options.mig => MigMode::Enabled,
+        _ => MigMode::Disabled,
+    };
+    Gpu {
+        model: u32::try_from(model).unwrap_or(u32::MAX),
+        index: GpuIndex(number),
+        uuid: uuid::gpu(spec.chip_id.unwrap_or(0), pdi),
+        pdi,
+        minor: Minor(number),
+        pci: PciAddress {
+            domain: number / PER_DOMAIN,
+            // Bus numbers of an HGX board lie eight apart; below seven sit bridges and other devices.
+            bus: u8::try_from(7 + 8 * (number % PER_DOMAIN)).unwrap_or(u8::MAX),
+            device: 0,
+        },
+        numa_node: u32::from(total > 1 && index * 2 >= total),
+        serial: uuid::serial(pdi),
+        mig_current: mode,
+        mig_pending: mode,
+        instances: Vec::new(),
+        persistence: false,
+        compute_mode: ComputeMode::Default,
+        timeslice: Timeslice::Default,
+        power_limit: None,
+        ecc_current: spec.ecc.unwrap_or(false),
+        ecc_pending: spec.ecc.unwrap_or(false),
+        health: Health::default(),
+        load: Load::default(),
+        quirks: options.quirks,
+    }
+}
+
+/// Cards that find room in one PCI domain.
+const PER_DOMAIN: u32 = 31;
+
+impl Gpu {
+    /// The GPU instance of this id.
+    pub fn gi(&self, id: GiId) -> Option<&GpuInstance> {
+        self.instances.iter().find(|gi| gi.id == id)
+    }
+
+    pub(crate) fn slices_used(&self, mig: &MigSpec) -> Slices {
+        Slices(
+            self.instances
+                .iter()
+                .filter_map(|gi| mig.by_id(gi.profile))
+                .map(|profile| profile.slices.0)
+                .sum(),
+        )
+    }
+}
+
+impl GpuInstance {
+    /// The compute instance of this id.
+    pub fn ci(&self, id: CiId) -> Option<&ComputeInstance> {
+        self.compute.iter().find(|ci| ci.id == id)
+    }
+}

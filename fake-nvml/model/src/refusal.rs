@@ -1,0 +1,183 @@
+//! Why an operation was refused: from what to what, and which code NVML answers.
+//! Not here: problems of the state file (`gpu-store`).
+//! Made by the engine and by queries; shown to people, mapped to `nvmlReturn_t` by [`Refusal::code`].
+use crate::{
+    clients::Scope,
+    code::Code,
+    ids::{CiId, GiId, GpuIndex, Pid, ProfileId},
+    spec::Placement,
+    units::{MilliWatts, Slices},
+};
+
+/// A refused operation.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// No such GPU.
+    #[error("there is no GPU {gpu}: this machine has {count}, counted from 0")]
+    NoSuchGpu {
+        /// Asked for.
+        gpu: GpuIndex,
+        /// How many there are.
+        count: usize,
+    },
+    /// The GPU fell off the bus.
+    #[error("GPU {gpu} is lost: it fell off the bus")]
+    Lost {
+        /// Which.
+        gpu: GpuIndex,
+    },
+    /// The model has no MIG.
+    #[error("GPU {gpu} ({model}) has no MIG")]
+    NoMig {
+        /// Which.
+        gpu: GpuIndex,
+        /// Its model.
+        model: String,
+    },
+    /// MIG mode is off.
+    #[error("MIG mode of GPU {gpu} is Disabled{}: enable it first (nvidia-smi -i {gpu} -mig 1)", if *.pending { ", Enabled is pending: reset the GPU" } else { "" })]
+    MigOff {
+        /// Which.
+        gpu: GpuIndex,
+        /// Enabled is pending.
+        pending: bool,
+    },
+    /// No such profile on this model.
+    #[error("GPU {gpu} has no GPU instance profile {profile}; it has {known:?}")]
+    NoSuchProfile {
+        /// Which.
+        gpu: GpuIndex,
+        /// Asked for.
+        profile: ProfileId,
+        /// What there is.
+        known: Vec<u32>,
+    },
+    /// No such compute instance profile in this GPU instance.
+    #[error("GPU instance {gi} of GPU {gpu} has no compute instance profile {profile}; it has {known:?}")]
+    NoSuchCiProfile {
+        /// Which GPU.
+        gpu: GpuIndex,
+        /// Which GPU instance.
+        gi: GiId,
+        /// Asked for.
+        profile: ProfileId,
+        /// What there is.
+        known: Vec<u32>,
+    },
+    /// The placement is none of the profile's.
+    #[error("{profile} cannot lie at {asked}; its placements are {known:?} of size {size}")]
+    BadPlacement {
+        /// Name of the profile.
+        profile: String,
+        /// Asked for.
+        asked: Placement,
+        /// The starts that it has.
+        known: Vec<u32>,
+        /// Their size.
+        size: Slices,
+    },
+    /// Every suitable place is taken.
+    #[error("no room for {profile}{}: taken are {taken:?}", .asked.map(|p| format!(" at {p}")).unwrap_or_default())]
+    NoRoom {
+        /// Name of the profile.
+        profile: String,
+        /// The place that was asked for, if one was.
+        asked: Option<Placement>,
+        /// What lies there: (id, placement).
+        taken: Vec<(u32, Placement)>,
+    },
+    /// As many instances of the profile as there can be.
+    #[error("no further {profile}: {limit} of {limit} exist")]
+    InstanceLimit {
+        /// Name of the profile.
+        profile: String,
+        /// How many there can be.
+        limit: u32,
+    },
+    /// Not enough compute slices.
+    #[error("no further {profile}: it needs {needs} compute slices, {free} are free")]
+    ComputeLimit {
+        /// Name of the profile.
+        profile: String,
+        /// Needed.
+        needs: Slices,
+        /// Free.
+        free: Slices,
+    },
+    /// No such GPU instance.
+    #[error("GPU {gpu} has no GPU instance {gi}")]
+    NoSuchGi {
+        /// Which GPU.
+        gpu: GpuIndex,
+        /// Asked for.
+        gi: GiId,
+    },
+    /// No such compute instance.
+    #[error("GPU instance {gi} of GPU {gpu} has no compute instance {ci}")]
+    NoSuchCi {
+        /// Which GPU.
+        gpu: GpuIndex,
+        /// Which GPU instance.
+        gi: GiId,
+        /// Asked for.
+        ci: CiId,
+    },
+    /// Compute instances are still there.
+    #[error("GPU instance {gi} of GPU {gpu} still has {count} compute instance(s): destroy them first")]
+    HasComputeInstances {
+        /// Which GPU.
+        gpu: GpuIndex,
+        /// Which GPU instance.
+        gi: GiId,
+        /// How many.
+        count: usize,
+    },
+    /// A process has it open.
+    #[error("{scope} is open in process {pid} (as its own PID namespace counts): end it first")]
+    Held {
+        /// What is open.
+        scope: Scope,
+        /// In which process.
+        pid: Pid,
+    },
+    /// The power limit lies outside of what the board takes.
+    #[error("a power limit of {asked} lies outside of {min} to {max}")]
+    BadPowerLimit {
+        /// Asked for.
+        asked: MilliWatts,
+        /// Lowest.
+        min: MilliWatts,
+        /// Highest.
+        max: MilliWatts,
+    },
+    /// The model does not have this.
+    #[error("GPU {gpu} does not support {what}")]
+    NotSupported {
+        /// Which.
+        gpu: GpuIndex,
+        /// What.
+        what: &'static str,
+    },
+}
+
+impl Refusal {
+    /// What NVML answers.
+    pub const fn code(&self) -> Code {
+        match self {
+            Self::NoSuchGpu { .. }
+            | Self::NoSuchProfile { .. }
+            | Self::NoSuchCiProfile { .. }
+            | Self::BadPlacement { .. }
+            | Self::BadPowerLimit { .. } => Code::InvalidArgument,
+            Self::Lost { .. } => Code::GpuIsLost,
+            Self::NoMig { .. } | Self::MigOff { .. } | Self::NotSupported { .. } => {
+                Code::NotSupported
+            }
+            Self::NoRoom { .. } | Self::InstanceLimit { .. } | Self::ComputeLimit { .. } => {
+                Code::InsufficientResources
+            }
+            Self::NoSuchGi { .. } | Self::NoSuchCi { .. } => Code::NotFound,
+            Self::HasComputeInstances { .. } | Self::Held { .. } => Code::InUse,
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Where what lies in the file.
+//! Not here: how it is read and written (`file`).
+//! One header page, then two slots. All numbers are little-endian words of 64 bits.
+
+/// The format that this program writes. Raise it with every change of this layout or of any type inside
+/// [`gpu_model::Machine`]; the test `format_is_raised_when_the_state_changes` tells when.
+pub const FORMAT: u32 = 1;
+
+/// The first eight bytes.
+pub(crate) const MAGIC: [u8; 8] = *b"FAKEGPU\0";
+
+/// Bytes of the header page.
+pub(crate) const HEADER: usize = 4096;
+/// Byte offsets within the header.
+pub(crate) const AT_MAGIC: usize = 0;
+pub(crate) const AT_FORMAT: usize = 8;
+pub(crate) const AT_SLOT_SIZE: usize = 16;
+/// The machine's id takes sixteen bytes.
+pub(crate) const AT_MACHINE: usize = 24;
+/// On a cache line of its own: every reader polls it.
+pub(crate) const AT_GENERATION: usize = 64;
+
+/// Bytes of one slot. Untouched pages take no room on disk.
+pub(crate) const SLOT: usize = 256 * 1024;
+/// Byte offsets within a slot.
+pub(crate) const SLOT_GENERATION: usize = 0;
+pub(crate) const SLOT_LENGTH: usize = 8;
+pub(crate) const SLOT_CHECKSUM: usize = 16;
+pub(crate) const SLOT_PAYLOAD: usize = 64;
+/// What a slot can hold.
+pub(crate) const CAPACITY: usize = SLOT - SLOT_PAYLOAD;
+
+/// Bytes of the whole file, always.
+pub(crate) const SIZE: usize = HEADER + 2 * SLOT;
+
+/// The slot that holds a generation: they alternate.
+pub(crate) const fn slot_at(generation: u64) -> usize {
+    HEADER + if generation % 2 == 0 { 0 } else { SLOT }
+}

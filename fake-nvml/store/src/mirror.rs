@@ -1,0 +1,129 @@
+//! The capability files under `/proc/driver/nvidia` that follow the instances.
+//! Not here: the rest of that folder (`gpu-host` lays it).
+//! Level-triggered: each writer brings the whole tree in line with the state, whatever an earlier one left undone.
+use gpu_model::{Machine, Minor, caps};
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// The file that says that such a folder belongs to a machine of ours; it holds the machine's id.
+pub const MARKER: &str = ".fakegpu";
+
+/// Marks a folder as the `/proc/driver/nvidia` of this machine.
+///
+/// # Errors
+/// The file can not be written.
+pub fn write_marker(folder: &Path, machine: &Machine) -> io::Result<()> {
+    fs::write(folder.join(MARKER), format!("{}\n", machine.id))
+}
+
+/// What mirroring did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mirrored {
+    /// The folder is not there, or not of this machine: nothing was touched.
+    NotOurs,
+    /// The tree is in line; so many files were written and removed for it.
+    InLine {
+        /// Files written.
+        written: usize,
+        /// Files removed.
+        removed: usize,
+    },
+}
+
+/// Brings `<folder>/capabilities/gpu*/mig/gi*` in line with the machine.
+pub(crate) fn mirror(folder: &Path, machine: &Machine) -> io::Result<Mirrored> {
+    match fs::read_to_string(folder.join(MARKER)) {
+        Ok(id) if id.trim() == machine.id.to_string() => {}
+        Ok(_) => return Ok(Mirrored::NotOurs),
+        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(Mirrored::NotOurs);
+        }
+        Err(e) => return Err(e),
+    }
+    let (mut written, mut removed) = (0, 0);
+    for (gpu, wanted) in wanted(machine) {
+        let mig = folder.join("capabilities").join(gpu).join("mig");
+        for (path, minor) in &wanted {
+            let path = mig.join(path);
+            let text = access(*minor);
+            if fs::read_to_string(&path).is_ok_and(|old| old == text) {
+                continue;
+            }
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            let temporary = path.with_file_name(".access.new");
+            fs::write(&temporary, text)?;
+            fs::rename(&temporary, &path)?;
+            written += 1;
+        }
+        removed += sweep(&mig, &wanted)?;
+    }
+    Ok(Mirrored::InLine { written, removed })
+}
+
+/// The access files that each GPU should have, by path below its `mig` folder.
+fn wanted(machine: &Machine) -> Vec<(String, BTreeMap<PathBuf, Minor>)> {
+    machine
+        .gpus
+        .iter()
+        .filter(|gpu| machine.mig_spec(gpu).is_ok())
+        .map(|gpu| {
+            let mut files = BTreeMap::new();
+            for gi in &gpu.instances {
+                let folder = PathBuf::from(format!("gi{}", gi.id));
+                for ci in &gi.compute {
+                    let path = folder.join(format!("ci{}/access", ci.id));
+                    files.insert(path, caps::ci(gpu.minor, gi.id, ci.id));
+                }
+                files.insert(folder.join("access"), caps::gi(gpu.minor, gi.id));
+            }
+            (format!("gpu{}", gpu.minor), files)
+        })
+        .collect()
+}
+
+fn access(minor: Minor) -> String {
+    format!("DeviceFileMinor: {minor}\nDeviceFileMode: 292\nDeviceFileModify: 1\n")
+}
+
+/// Removes instance folders that should not be there.
+fn sweep(mig: &Path, wanted: &BTreeMap<PathBuf, Minor>) -> io::Result<usize> {
+    let mut removed = 0;
+    for gi in folders(mig, "gi")? {
+        let name = PathBuf::from(&gi);
+        let path = mig.join(&gi);
+        if !wanted.contains_key(&name.join("access")) {
+            fs::remove_dir_all(&path)?;
+            removed += 1;
+            continue;
+        }
+        for ci in folders(&path, "ci")? {
+            if !wanted.contains_key(&name.join(&ci).join("access")) {
+                fs::remove_dir_all(path.join(&ci))?;
+                removed += 1;
+            }
+        }
+    }
+    Ok(removed)
+}
+
+fn folders(parent: &Path, prefix: &str) -> io::Result<Vec<String>> {
+    let entries = match fs::read_dir(parent) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(e),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        if let Ok(name) = entry?.file_name().into_string()
+            && name.strip_prefix(prefix).is_some_and(|rest| rest.parse::<u32>().is_ok())
+        {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}

@@ -1,0 +1,314 @@
+//! The door to the state file: open, read, update, hold, wait.
+//! Not here: the bytes (`file`, `layout`), the locks (`lock`), the rules of a GPU (`gpu-model`).
+//! In: a path. Out: snapshots that stay valid as long as they are kept.
+use crate::{
+    PROC_DIR, PROC_ENV,
+    error::{Error, UpdateError},
+    file::{Mapped, Torn, is_read_only},
+    futex,
+    hold::{self, Hold},
+    layout::CAPACITY,
+    lock::{Kind, Lock, WRITERS, reopen},
+    mirror::{self, Mirrored},
+};
+use arc_swap::ArcSwapOption;
+use gpu_model::{Clients, Machine, Now, Op, Outcome, Refusal, Scope};
+use std::{
+    fs, io,
+    io::Write,
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant, SystemTime},
+};
+
+/// An open state file. Share one per process; all methods take `&self` and may be called from any thread, and from the
+/// child of a fork. No lock of this type outlives a call, and none is a process-local mutex.
+pub struct Store {
+    path: PathBuf,
+    mapped: Mapped,
+    cache: ArcSwapOption<Snapshot>,
+    proc_dir: PathBuf,
+}
+
+/// A machine as it stood at one generation.
+#[derive(Debug)]
+pub struct Snapshot {
+    /// Counts up with every change of the file.
+    pub generation: u64,
+    /// The machine.
+    pub machine: Machine,
+}
+
+impl Store {
+    /// Makes a new state file that holds `machine`, and opens it.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] if anything is there; [`Error::TooLarge`]; [`Error::Io`].
+    pub fn create(path: impl AsRef<Path>, machine: &Machine) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let image = Mapped::image(machine.id, &encode(path, machine)?);
+        let io = |doing| move |source| Error::Io { doing, path: path.to_owned(), source };
+        // Written aside and linked in whole: nobody ever opens half a file.
+        let aside = aside(path);
+        let written = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o666)
+            .open(&aside)
+            .and_then(|mut file| file.write_all(&image));
+        let linked = match written {
+            Ok(()) => match fs::hard_link(&aside, path) {
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+                    Err(Error::Exists { path: path.to_owned() })
+                }
+                other => other.map_err(io("create")),
+            },
+            Err(e) => Err(io("create")(e)),
+        };
+        let _ = fs::remove_file(&aside);
+        linked?;
+        Self::open(path)
+    }
+
+    /// Opens the state file if it is there and sets it, in place, to `machine`; else makes it.
+    ///
+    /// # Errors
+    /// As [`Store::open`] and [`Store::create`].
+    pub fn put(path: impl AsRef<Path>, machine: &Machine) -> Result<Self, Error> {
+        match Self::open(path.as_ref()) {
+            Ok(store) => {
+                let set = store.update(|_, _| Ok::<_, std::convert::Infallible>((machine.clone(), ())));
+                match set {
+                    Ok(()) => Ok(store),
+                    Err(UpdateError::Store(error)) => Err(error),
+                    Err(UpdateError::Refused(never)) => match never {},
+                }
+            }
+            Err(Error::Missing { .. }) => Self::create(path, machine),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Opens a state file; for reading only if that is all the caller may.
+    ///
+    /// # Errors
+    /// [`Error::Missing`], [`Error::NotOurs`], [`Error::WrongSize`], [`Error::OtherVersion`], [`Error::Damaged`],
+    /// [`Error::Io`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let mapped = Mapped::open(path)?;
+        let store = Self {
+            path: path.to_owned(),
+            mapped,
+            cache: ArcSwapOption::empty(),
+            proc_dir: std::env::var_os(PROC_ENV).map_or_else(|| PROC_DIR.into(), PathBuf::from),
+        };
+        store.read()?;
+        Ok(store)
+    }
+
+    /// The same store, with this folder as its `/proc/driver/nvidia` instead of `FAKEGPU_PROC` or the real place.
+    #[must_use]
+    pub fn with_proc_dir(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.proc_dir = folder.into();
+        self
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether it can be changed from here.
+    pub fn writable(&self) -> bool {
+        self.mapped.writable
+    }
+
+    /// The generation that stands: one atomic load, no lock.
+    #[inline]
+    pub fn generation(&self) -> u64 {
+        self.mapped.generation()
+    }
+
+    /// The state that stands. Decodes only if the generation has moved since the last call.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`], [`Error::Busy`].
+    pub fn read(&self) -> Result<Arc<Snapshot>, Error> {
+        let generation = self.generation();
+        if let Some(cached) = &*self.cache.load()
+            && cached.generation == generation
+        {
+            return Ok(Arc::clone(cached));
+        }
+        self.decode()
+    }
+
+    #[cold]
+    fn decode(&self) -> Result<Arc<Snapshot>, Error> {
+        for _ in 0..100 {
+            match self.mapped.copy() {
+                Ok(copied) => return self.keep(copied.generation, &copied.bytes),
+                Err(Torn::Damaged(what)) => return Err(self.damaged(what)),
+                Err(Torn::Moved) => std::hint::spin_loop(),
+            }
+        }
+        // Writers were faster a hundred times: ask them to wait.
+        let _lock = self.lock(Kind::Shared)?;
+        match self.mapped.copy() {
+            Ok(copied) => self.keep(copied.generation, &copied.bytes),
+            Err(Torn::Damaged(what)) => Err(self.damaged(what)),
+            Err(Torn::Moved) => Err(self.damaged("it changes while it is locked".to_owned())),
+        }
+    }
+
+    fn keep(&self, generation: u64, bytes: &[u8]) -> Result<Arc<Snapshot>, Error> {
+        let machine = postcard::from_bytes(bytes).map_err(|e| self.damaged(e.to_string()))?;
+        let snapshot = Arc::new(Snapshot { generation, machine });
+        self.cache.store(Some(Arc::clone(&snapshot)));
+        Ok(snapshot)
+    }
+
+    fn damaged(&self, what: String) -> Error {
+        Error::Damaged { path: self.path.clone(), what }
+    }
+
+    fn lock(&self, kind: Kind) -> Result<Lock, Error> {
+        let write = kind == Kind::Exclusive;
+        let file = reopen(&self.mapped.file, &self.path, write).map_err(|source| match source {
+            e if write && is_read_only(&e) => Error::ReadOnly { path: self.path.clone() },
+            source => Error::Io { doing: "open again", path: self.path.clone(), source },
+        })?;
+        Lock::take(file, &self.path, WRITERS, kind)
+    }
+
+    /// Changes the state: `change` gets the machine and the open clients, and gives the next machine and an answer.
+    ///
+    /// One writer at a time, over all processes. A machine that equals the old one writes nothing. Afterwards, still
+    /// under the lock, the capability files are brought in line (see [`Store::mirror`]).
+    ///
+    /// # Errors
+    /// [`UpdateError::Refused`] with what `change` says; [`UpdateError::Store`], among it [`Error::ReadOnly`].
+    pub fn update<T, E>(
+        &self,
+        change: impl FnOnce(&Machine, &Clients) -> Result<(Machine, T), E>,
+    ) -> Result<T, UpdateError<E>> {
+        if !self.mapped.writable {
+            return Err(Error::ReadOnly { path: self.path.clone() }.into());
+        }
+        let _lock = self.lock(Kind::Exclusive)?;
+        let clients = self.clients()?;
+        let now = self.read()?;
+        let (next, answer) = change(&now.machine, &clients).map_err(UpdateError::Refused)?;
+        if next != now.machine {
+            let payload = encode(&self.path, &next)?;
+            let generation = self.mapped.commit(&payload);
+            futex::wake(self.mapped.generation_low());
+            self.cache.store(Some(Arc::new(Snapshot { generation, machine: next.clone() })));
+        }
+        // The change stands; that a folder can not be written must not make it look refused.
+        let _ = mirror::mirror(&self.proc_dir, &next);
+        Ok(answer)
+    }
+
+    /// Applies an operation, at the time of the system's clock, among the clients that are open now.
+    ///
+    /// # Errors
+    /// [`UpdateError::Refused`] with the refusal; [`UpdateError::Store`].
+    pub fn apply(&self, op: Op) -> Result<Outcome, UpdateError<Refusal>> {
+        let now = Now::from(SystemTime::now());
+        self.update(|machine, clients| machine.apply_among(op, now, clients))
+    }
+
+    /// Waits until the generation differs from `seen` or the time is over; says whether it differs.
+    pub fn wait_change(&self, seen: u64, timeout: Duration) -> bool {
+        let started = Instant::now();
+        loop {
+            if self.generation() != seen {
+                return true;
+            }
+            let Some(left) = timeout.checked_sub(started.elapsed()).filter(|t| !t.is_zero()) else {
+                return false;
+            };
+            // The low half is what the kernel compares; it is the half that moves.
+            futex::wait(self.mapped.generation_low(), (seen & 0xffff_ffff) as u32, left);
+        }
+    }
+
+    /// Holds something open: what it forbids others is said at [`Scope`]. Works on a read-only file.
+    ///
+    /// # Errors
+    /// [`Error::NothingToHold`] if it is not there; [`Error::Io`].
+    pub fn hold(&self, scope: Scope) -> Result<Hold, Error> {
+        let io = |source| Error::Io { doing: "hold", path: self.path.clone(), source };
+        // Shared with other holders, exclusive with writers: nobody destroys what is just being opened.
+        let _lock = self.lock(Kind::Shared)?;
+        let snapshot = self.read()?;
+        if !exists(&snapshot.machine, scope) {
+            return Err(Error::NothingToHold { scope });
+        }
+        let file = reopen(&self.mapped.file, &self.path, false).map_err(io)?;
+        hold::take(file, scope, std::process::id()).map_err(io)
+    }
+
+    /// Who has what open now, this process included.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn clients(&self) -> Result<Clients, Error> {
+        hold::list(&self.mapped.file)
+            .map(Clients::new)
+            .map_err(|source| Error::Io { doing: "list the clients of", path: self.path.clone(), source })
+    }
+
+    /// Brings the capability files under `/proc/driver/nvidia` in line with the state, under the writers' lock.
+    ///
+    /// Every update does it too, but keeps silent if it fails; whoever lays the folder calls this and hears.
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::ReadOnly`], [`Error::Busy`].
+    pub fn mirror(&self) -> Result<Mirrored, Error> {
+        let _lock = self.lock(Kind::Exclusive)?;
+        let now = self.read()?;
+        mirror::mirror(&self.proc_dir, &now.machine).map_err(|source| Error::Io {
+            doing: "mirror the instances under",
+            path: self.proc_dir.clone(),
+            source,
+        })
+    }
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store")
+            .field("path", &self.path)
+            .field("writable", &self.mapped.writable)
+            .field("generation", &self.generation())
+            .finish_non_exhaustive()
+    }
+}
+
+fn exists(machine: &Machine, scope: Scope) -> bool {
+    let Ok(gpu) = machine.gpu(scope.gpu) else { return false };
+    match (scope.gi, scope.ci) {
+        (None, None) => true,
+        (None, Some(_)) => false,
+        (Some(gi), None) => gpu.gi(gi).is_some(),
+        (Some(gi), Some(ci)) => gpu.gi(gi).is_some_and(|gi| gi.ci(ci).is_some()),
+    }
+}
+
+fn encode(path: &Path, machine: &Machine) -> Result<Vec<u8>, Error> {
+    let bytes = postcard::to_stdvec(machine)
+        .map_err(|e| Error::Damaged { path: path.to_owned(), what: e.to_string() })?;
+    if bytes.len() > CAPACITY {
+        return Err(Error::TooLarge { path: path.to_owned(), needs: bytes.len(), capacity: CAPACITY });
+    }
+    Ok(bytes)
+}
+
+fn aside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{}.new", std::process::id()))
+}
