@@ -53,7 +53,7 @@ pub struct Listed {
     pub version: String,
     /// What it is for.
     pub purpose: String,
-    /// Its source in the lock, or who named it.
+    /// Its source in the lock; the package with its version once taken; or who named it.
     pub source: String,
     /// Whether it is there.
     pub state: State,
@@ -235,6 +235,9 @@ impl Catalog {
                 match cache.look(&self.key(component), thorough) {
                     Look::Present(entry) => {
                         listed.state = State::Present;
+                        if matches!(component.source, Source::Deb(_)) {
+                            listed.source.clone_from(&entry.manifest.origin);
+                        }
                         listed.sha256 = Some(entry.manifest.sha256);
                         listed.size = Some(entry.manifest.size);
                         listed.path = Some(entry.program);

@@ -139,6 +139,8 @@ impl Job<'_> {
         });
 
         let (mut tail, mut steps, mut note) = (VecDeque::new(), 0usize, String::new());
+        // A tool may die with a single word that looks like a step.
+        let mut last_step = None;
         let mut told = began;
         loop {
             match lines.recv_timeout(TICK) {
@@ -146,6 +148,7 @@ impl Job<'_> {
                     Line::Step => {
                         steps += 1;
                         note = format!("{steps} {unit}");
+                        last_step = Some(line);
                     }
                     Line::Note(text) => note = text,
                     Line::Words => {
@@ -169,6 +172,9 @@ impl Job<'_> {
         }
         let status = child.wait()?;
         drop(stdin);
+        if tail.is_empty() {
+            tail.extend(last_step);
+        }
         // The threads end with the pipes and do not panic.
         let _ = words.join();
         Ok(Ended {
