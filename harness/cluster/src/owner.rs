@@ -1,0 +1,211 @@
+//! Owning a run folder: the lock that says it is in use, the processes that die with its owner, and its removal.
+//! Not what is in it. Held by `Running` in the process that started the cluster; when that process is killed the
+//! kernel drops the lock and the lifeline, and the next start removes what lies there.
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Read, Write},
+    net::TcpListener,
+    os::{
+        fd::OwnedFd,
+        unix::{fs::PermissionsExt, process::CommandExt},
+    },
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use nix::fcntl::{Flock, FlockArg};
+
+use crate::{
+    error::{Error, Result},
+    ns::Refused,
+    roles::REFUSED,
+};
+
+/// A locked run folder.
+#[derive(Debug)]
+pub(crate) struct RunFolder {
+    dir: PathBuf,
+    _lock: Flock<File>,
+}
+
+fn lock_file(dir: &Path) -> PathBuf {
+    // Beside the folder, not in it: the folder can then be removed while the lock is held.
+    let mut name = dir.file_name().unwrap_or_default().to_os_string();
+    name.push(".lock");
+    dir.with_file_name(name)
+}
+
+/// The process that holds the folder, if one does.
+pub(crate) fn holder(dir: &Path) -> Option<String> {
+    let file = OpenOptions::new().read(true).open(lock_file(dir)).ok()?;
+    match Flock::lock(file, FlockArg::LockSharedNonblock) {
+        Ok(_) => None,
+        Err((mut file, _)) => {
+            let mut pid = String::new();
+            let _ = file.read_to_string(&mut pid);
+            Some(if pid.trim().is_empty() { "unknown".into() } else { pid.trim().into() })
+        }
+    }
+}
+
+impl RunFolder {
+    /// Takes the folder; `Some(text)` when something of a dead run had to be removed first.
+    pub(crate) fn take(name: &str, dir: &Path) -> Result<(Self, Option<String>)> {
+        if let Some(parent) = dir.parent() {
+            fs::create_dir_all(parent).map_err(Error::io("make", parent))?;
+        }
+        let path = lock_file(dir);
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true)
+            .open(&path)
+            .map_err(Error::io("open", &path))?;
+        let mut lock = Flock::lock(file, FlockArg::LockExclusiveNonblock)
+            .map_err(|_| Error::Busy { name: name.into(), pid: holder(dir).unwrap_or_else(|| "unknown".into()) })?;
+        lock.set_len(0).and_then(|()| write!(lock, "{}", std::process::id())).map_err(Error::io("write", &path))?;
+        let cleaned = if dir.exists() {
+            let is_ours = dir.join(MARK).exists();
+            let is_empty = fs::read_dir(dir).map_err(Error::io("read", dir))?.next().is_none();
+            if !is_ours && !is_empty {
+                return Err(Error::Spec {
+                    what: format!("the run folder {} holds files that are not of a cluster", dir.display()),
+                    remedy: "choose an empty or a new folder".into(),
+                });
+            }
+            remove_tree(dir)?;
+            is_ours.then(|| format!("{}: left behind by a cluster {name} whose supervisor was killed", dir.display()))
+        } else {
+            None
+        };
+        fs::create_dir(dir).map_err(Error::io("make", dir))?;
+        fs::set_permissions(dir, fs::Permissions::from_mode(0o700)).map_err(Error::io("protect", dir))?;
+        let mark = dir.join(MARK);
+        fs::write(&mark, "").map_err(Error::io("write", &mark))?;
+        Ok((RunFolder { dir: dir.into(), _lock: lock }, cleaned))
+    }
+
+    /// Removes the folder and lets go of it.
+    pub(crate) fn remove(self) -> Result<()> {
+        remove_tree(&self.dir)?;
+        let _ = fs::remove_file(lock_file(&self.dir));
+        Ok(())
+    }
+}
+
+/// Removes what a dead run left in a folder, if that is what it holds. Says what it removed.
+pub(crate) fn remove_stale(name: &str, dir: &Path) -> Result<Option<String>> {
+    if !dir.join(MARK).exists() || holder(dir).is_some() {
+        return Ok(None);
+    }
+    let (folder, cleaned) = RunFolder::take(name, dir)?;
+    folder.remove()?;
+    Ok(cleaned)
+}
+
+/// File that marks a folder as a cluster's run folder.
+const MARK: &str = ".sliceproof-cluster";
+
+/// Like `remove_dir_all`, but opens folders that their owner may not enter (overlayfs leaves such) and is patient
+/// with processes that are just being killed.
+fn remove_tree(dir: &Path) -> Result<()> {
+    let deadline = Instant::now() + Duration::from_secs(5);
+    loop {
+        match fs::remove_dir_all(dir) {
+            Ok(()) => return Ok(()),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(_) if Instant::now() < deadline => {
+                open_up(dir);
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Err(e) => return Err(Error::io("remove", dir)(e)),
+        }
+    }
+}
+
+fn open_up(dir: &Path) {
+    let _ = fs::set_permissions(dir, fs::Permissions::from_mode(0o700));
+    let Ok(entries) = fs::read_dir(dir) else { return };
+    for entry in entries.flatten() {
+        if entry.file_type().is_ok_and(|t| t.is_dir()) {
+            open_up(&entry.path());
+        }
+    }
+}
+
+/// The cluster's first process, outside of its pid namespace. Dropping it ends the cluster.
+#[derive(Debug)]
+pub(crate) struct Lifeline {
+    child: Child,
+    pipe: Option<ChildStdin>,
+    log: PathBuf,
+}
+
+impl Lifeline {
+    /// Starts the process that makes the namespaces. `listener` becomes the cluster's loopback listener.
+    pub(crate) fn start(exe: &Path, spec: &Path, listener: TcpListener, log: &Path) -> Result<Self> {
+        let file = File::create(log).map_err(Error::io("write", log))?;
+        let mut child = Command::new(exe)
+            .arg("__cluster-ns")
+            .arg(spec)
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::from(OwnedFd::from(listener)))
+            .stderr(file)
+            .current_dir("/")
+            // Ctrl-C at the terminal is for the supervisor.
+            .process_group(0)
+            .spawn()
+            .map_err(Error::io("start", exe))?;
+        let pipe = child.stdin.take();
+        Ok(Lifeline { child, pipe, log: log.into() })
+    }
+
+    /// Why the namespaces are gone, if they are.
+    pub(crate) fn ended(&mut self) -> Option<Error> {
+        let status = self.child.try_wait().ok()??;
+        let text = fs::read_to_string(&self.log).unwrap_or_default();
+        Some(refusal(&text).unwrap_or_else(|| Error::ComponentEnded {
+            component: "the cluster's init".into(),
+            when: "while the cluster ran",
+            status: status.to_string(),
+            log: self.log.clone(),
+            tail: tail(&text, 10),
+        }))
+    }
+
+    /// Ends the cluster and waits until the kernel has ended every process of it.
+    pub(crate) fn cut(&mut self) {
+        self.pipe.take();
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while matches!(self.child.try_wait(), Ok(None)) {
+            if Instant::now() > deadline {
+                let _ = self.child.kill();
+                let _ = self.child.wait();
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+impl Drop for Lifeline {
+    fn drop(&mut self) {
+        self.cut();
+    }
+}
+
+/// The refusal that an init wrote, if it wrote one.
+pub(crate) fn refusal(log: &str) -> Option<Error> {
+    let line = log.lines().rev().find_map(|l| l.strip_prefix(REFUSED))?;
+    let Refused { what, remedy } = serde_json::from_str(line).ok()?;
+    Some(Error::Environment { what, remedy })
+}
+
+/// The last lines of a text.
+pub(crate) fn tail(text: &str, lines: usize) -> String {
+    let all: Vec<&str> = text.lines().collect();
+    all[all.len().saturating_sub(lines)..].iter().map(|l| format!("  {l}")).collect::<Vec<_>>().join("\n")
+}

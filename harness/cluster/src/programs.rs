@@ -1,0 +1,68 @@
+//! Where each real program lies. Not how it got there: `components` finds, builds and caches them.
+//! A table of names and absolute paths, taken from `components::Installed` or from a folder.
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// Names as in `ci/components.lock` to absolute paths.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Programs(BTreeMap<String, PathBuf>);
+
+impl Programs {
+    /// What a one-node cluster starts, directly or through the kubelet.
+    pub const NEEDED: &[&str] = &[
+        "etcd",
+        "kube-apiserver",
+        "kube-controller-manager",
+        "kube-scheduler",
+        "kubelet",
+        "containerd",
+        "containerd-shim-runc-v2",
+        "ctr",
+        "runc",
+        "cni-ptp",
+        "cni-host-local",
+        "cni-loopback",
+        "gpu-kubelet-plugin",
+        "nvidia-cdi-hook",
+        "busybox",
+    ];
+
+    /// From pairs of name and path.
+    pub fn new(paths: impl IntoIterator<Item = (String, PathBuf)>) -> Self {
+        Programs(paths.into_iter().collect())
+    }
+
+    /// Programs built by hand: file name = component name (the CNI plugins also without `cni-`).
+    pub fn from_dir(dir: &Path) -> Self {
+        let find = |name: &str| {
+            [name, name.trim_start_matches("cni-")].iter().map(|f| dir.join(f)).find(|p| p.is_file())
+        };
+        Programs::new(Self::NEEDED.iter().chain(&["kubectl"]).filter_map(|n| find(n).map(|p| ((*n).to_owned(), p))))
+    }
+
+    /// Adds or replaces one.
+    pub fn with(mut self, name: &str, path: impl Into<PathBuf>) -> Self {
+        self.0.insert(name.into(), path.into());
+        self
+    }
+
+    /// The path of one.
+    pub fn path(&self, name: &str) -> Result<&Path> {
+        self.0.get(name).map(PathBuf::as_path).ok_or_else(|| Error::MissingComponent { name: name.into() })
+    }
+
+    /// All paths, symbolic links resolved, so that they can be bound into a namespace.
+    pub(crate) fn all(&self) -> Vec<PathBuf> {
+        let mut all: Vec<PathBuf> =
+            self.0.values().flat_map(|p| [p.canonicalize().ok(), Some(p.clone())]).flatten().collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+}

@@ -1,0 +1,181 @@
+//! What a supervisor and an init say to each other: one JSON line each way over a Unix socket in the run folder.
+//! Not a public protocol: both ends are this crate, in the same binary.
+//! Requests come from `Running` and `Node`; `init` answers them.
+use std::{
+    collections::BTreeMap,
+    io,
+    os::{fd::AsRawFd, unix::net::UnixListener},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+
+use crate::error::{Error, Result};
+
+/// A program for an init to start and to keep in its table under a name.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Launch {
+    /// Name in the table and of the log file.
+    pub name: String,
+    pub argv: Vec<String>,
+    /// The whole environment; nothing is inherited.
+    pub env: BTreeMap<String, String>,
+    /// Standard output and error go here, appended.
+    pub log: PathBuf,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) enum Request {
+    /// Start a program under a name that is free or whose program has ended.
+    Start(Launch),
+    /// Ask a program to end (SIGTERM), after `grace_ms` make it (SIGKILL); answer when it has ended.
+    Stop { name: String, grace_ms: u64 },
+    /// The table of programs.
+    Status,
+    /// Run a program to its end and return what it printed.
+    Run { argv: Vec<String>, env: BTreeMap<String, String>, stdin: String, limit_ms: u64 },
+    /// Whether a path exists in here.
+    Exists { path: PathBuf },
+    /// Bring the fake host tree at this folder into place in the node's mount namespace.
+    EnterHost { dir: PathBuf },
+}
+
+/// One row of an init's table.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
+pub(crate) struct Program {
+    pub name: String,
+    pub pid: i32,
+    pub log: PathBuf,
+    /// How it ended, in words; `None` while it runs.
+    pub ended: Option<String>,
+    /// It ended because `Stop` asked for it.
+    pub stopped: bool,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) enum Reply {
+    Done,
+    Programs(Vec<Program>),
+    Output(Output),
+    Exists(bool),
+    Refused(String),
+}
+
+/// What a program that ran to its end left.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
+pub struct Output {
+    /// Exit code; 128 + signal when a signal ended it.
+    pub code: i32,
+    /// Standard output, invalid UTF-8 replaced.
+    pub stdout: String,
+    /// Standard error, invalid UTF-8 replaced.
+    pub stderr: String,
+}
+
+impl Output {
+    /// It ended with code 0.
+    pub fn ok(&self) -> bool {
+        self.code == 0
+    }
+}
+
+/// `sun_path` holds 107 bytes; going through the folder's descriptor lets the run folder lie as deep as it likes.
+fn through_descriptor<T>(socket: &Path, f: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
+    let (Some(dir), Some(name)) = (socket.parent(), socket.file_name()) else {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "socket path without a folder"));
+    };
+    let dir = std::fs::File::open(dir)?;
+    f(&Path::new("/proc/self/fd").join(dir.as_raw_fd().to_string()).join(name))
+}
+
+pub(crate) fn bind(socket: &Path) -> io::Result<UnixListener> {
+    through_descriptor(socket, |short| UnixListener::bind(short))
+}
+
+/// The supervisor's end: one connection per request, so that a long one blocks nobody.
+#[derive(Debug, Clone)]
+pub(crate) struct Client {
+    socket: PathBuf,
+    who: String,
+}
+
+impl Client {
+    pub(crate) fn new(socket: PathBuf, who: impl Into<String>) -> Self {
+        Client { socket, who: who.into() }
+    }
+
+    pub(crate) fn reachable(&self) -> bool {
+        through_descriptor(&self.socket, |short| std::os::unix::net::UnixStream::connect(short)).is_ok()
+    }
+
+    async fn call(&self, doing: &str, request: &Request) -> Result<Reply> {
+        let talk = async {
+            let stream = through_descriptor(&self.socket, |short| std::os::unix::net::UnixStream::connect(short))?;
+            stream.set_nonblocking(true)?;
+            let mut stream = BufReader::new(tokio::net::UnixStream::from_std(stream)?);
+            let mut line = serde_json::to_string(request)?;
+            line.push('\n');
+            stream.get_mut().write_all(line.as_bytes()).await?;
+            let mut answer = String::new();
+            if stream.read_line(&mut answer).await? == 0 {
+                return Err(io::Error::from(io::ErrorKind::UnexpectedEof));
+            }
+            Ok::<Reply, io::Error>(serde_json::from_str(&answer)?)
+        };
+        let refused = |message: String| Error::Init { doing: format!("{doing} ({})", self.who), message };
+        match talk.await {
+            Ok(Reply::Refused(message)) => Err(refused(message)),
+            Ok(reply) => Ok(reply),
+            Err(e) => Err(refused(format!("its init does not answer: {e}"))),
+        }
+    }
+
+    pub(crate) async fn start(&self, launch: Launch) -> Result<()> {
+        let doing = format!("start {}", launch.name);
+        self.call(&doing, &Request::Start(launch)).await.map(drop)
+    }
+
+    pub(crate) async fn stop(&self, name: &str, grace: Duration) -> Result<()> {
+        let request = Request::Stop { name: name.into(), grace_ms: grace.as_millis() as u64 };
+        self.call(&format!("stop {name}"), &request).await.map(drop)
+    }
+
+    pub(crate) async fn programs(&self) -> Result<Vec<Program>> {
+        match self.call("ask for the table of programs", &Request::Status).await? {
+            Reply::Programs(programs) => Ok(programs),
+            other => Err(self.odd(other)),
+        }
+    }
+
+    pub(crate) async fn run(
+        &self,
+        argv: &[String],
+        env: BTreeMap<String, String>,
+        stdin: &str,
+        limit: Duration,
+    ) -> Result<Output> {
+        let request =
+            Request::Run { argv: argv.to_vec(), env, stdin: stdin.into(), limit_ms: limit.as_millis() as u64 };
+        match self.call(&format!("run {}", argv.join(" ")), &request).await? {
+            Reply::Output(output) => Ok(output),
+            other => Err(self.odd(other)),
+        }
+    }
+
+    pub(crate) async fn exists(&self, path: &str) -> Result<bool> {
+        match self.call("look for a file", &Request::Exists { path: path.into() }).await? {
+            Reply::Exists(yes) => Ok(yes),
+            other => Err(self.odd(other)),
+        }
+    }
+
+    pub(crate) async fn enter_host(&self, dir: &Path) -> Result<()> {
+        self.call("put the fake host in place", &Request::EnterHost { dir: dir.into() }).await.map(drop)
+    }
+
+    fn odd(&self, reply: Reply) -> Error {
+        Error::Init { doing: format!("talk to {}", self.who), message: format!("unexpected answer {reply:?}") }
+    }
+}

@@ -1,0 +1,147 @@
+//! What a cluster shall be: name, folder, nodes with their GPUs, programs.
+//! Not what it is now (`Running`). Checked once, before anything is made.
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    error::{Error, Result},
+    net,
+    programs::Programs,
+};
+
+/// A cluster to start.
+#[derive(Debug, Clone)]
+pub struct ClusterSpec {
+    /// Lower-case letters, digits and dashes; part of messages and of the kubeconfig's context.
+    pub name: String,
+    /// The run folder. Everything of the cluster lies in it, and `stop` removes it.
+    pub dir: PathBuf,
+    /// At least one.
+    pub nodes: Vec<NodeShape>,
+    /// The real programs.
+    pub programs: Programs,
+    /// The binary that plays the hidden roles; `None` is the running one. It must call [`crate::dispatch`] first.
+    pub exe: Option<PathBuf>,
+    /// Folder for image archives that outlive a cluster; `None` is `images` in the run folder.
+    pub image_cache: Option<PathBuf>,
+}
+
+/// A node and its cards.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeShape {
+    /// Name of the Node object and host name.
+    pub name: String,
+    /// The cards as `fakegpu` takes them: `2xA100-SXM4-40GB,1xL4`; empty for none.
+    pub gpus: String,
+    /// MIG mode is on when the node boots, on the cards that have it.
+    pub mig: bool,
+}
+
+/// Longest run folder that still fits into the mount calls of containerd with room for its own names.
+const MAX_DIR: usize = 1500;
+
+impl ClusterSpec {
+    pub(crate) fn check(&self) -> Result<()> {
+        check_name("cluster", &self.name)?;
+        if self.nodes.is_empty() {
+            return Err(spec("a cluster of no nodes was asked for", "ask for at least one"));
+        }
+        if self.nodes.len() > usize::from(net::MAX_NODES) {
+            return Err(spec(
+                format!("{} nodes were asked for", self.nodes.len()),
+                format!("the address plan holds {}", net::MAX_NODES),
+            ));
+        }
+        for (at, node) in self.nodes.iter().enumerate() {
+            check_name("node", &node.name)?;
+            if self.nodes[..at].iter().any(|n| n.name == node.name) {
+                return Err(spec(format!("two nodes are named {}", node.name), "give each its own name"));
+            }
+        }
+        check_dir(&self.dir)
+    }
+
+    pub(crate) fn exe(&self) -> Result<PathBuf> {
+        match &self.exe {
+            Some(exe) => Ok(exe.clone()),
+            None => std::env::current_exe().map_err(Error::io("find", "/proc/self/exe")),
+        }
+    }
+}
+
+fn check_dir(dir: &Path) -> Result<()> {
+    if !dir.is_absolute() {
+        return Err(spec(format!("the run folder {} is not absolute", dir.display()), "give it from the root on"));
+    }
+    let Some(text) = dir.to_str() else {
+        return Err(spec(format!("the run folder {} is not UTF-8", dir.display()), "choose a folder with a UTF-8 name"));
+    };
+    // These would have to be escaped in mount options and configuration files of other programs.
+    if let Some(odd) = text.chars().find(|c| c.is_control() || ",:\"'\\".contains(*c) || c.is_whitespace()) {
+        return Err(spec(
+            format!("the run folder {text:?} holds {odd:?}"),
+            "choose a folder whose path has no white space, comma, colon, quote or backslash",
+        ));
+    }
+    if text.len() > MAX_DIR {
+        return Err(spec(
+            format!("the path of the run folder is too long: {} bytes, {MAX_DIR} at most", text.len()),
+            "set XDG_STATE_HOME (or the folder given) to a shorter path",
+        ));
+    }
+    Ok(())
+}
+
+/// DNS label, as Kubernetes wants for a node; 40 to leave room in derived names.
+pub(crate) fn check_name(kind: &str, name: &str) -> Result<()> {
+    let fits = !name.is_empty()
+        && name.len() <= 40
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+        && !name.starts_with('-')
+        && !name.ends_with('-');
+    if fits {
+        return Ok(());
+    }
+    Err(spec(
+        format!("{name:?} cannot be a {kind}'s name"),
+        "use 1 to 40 lower-case letters, digits and dashes, no dash first or last",
+    ))
+}
+
+fn spec(what: impl Into<String>, remedy: impl Into<String>) -> Error {
+    Error::Spec { what: what.into(), remedy: remedy.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(dir: &str, nodes: &[&str]) -> ClusterSpec {
+        ClusterSpec {
+            name: "t".into(),
+            dir: dir.into(),
+            nodes: nodes.iter().map(|n| NodeShape { name: (*n).into(), gpus: String::new(), mig: false }).collect(),
+            programs: Programs::default(),
+            exe: None,
+            image_cache: None,
+        }
+    }
+
+    #[test]
+    fn a_spec_that_cannot_work_is_refused_with_the_reason() {
+        let long = format!("/{}", "d".repeat(2000));
+        for (spec, says) in [
+            (with("/tmp/x", &[]), "no nodes"),
+            (with("/tmp/x", &["a", "a"]), "two nodes"),
+            (with("/tmp/x", &["A"]), "cannot be a node's name"),
+            (with("x", &["a"]), "not absolute"),
+            (with("/tmp/a b", &["a"]), "white space"),
+            (with(&long, &["a"]), "too long: 2001 bytes"),
+        ] {
+            let text = spec.check().expect_err("refused").to_string();
+            assert!(text.contains(says), "{text}");
+        }
+        assert!(with("/tmp/x", &["node-1", "node-2"]).check().is_ok());
+    }
+}

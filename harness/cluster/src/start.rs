@@ -1,0 +1,292 @@
+//! Bringing a cluster up, each part as early as it can be: what retries by itself is started before what it needs.
+//! Not what the parts are (`control_plane`, `node::config`).
+//! A spec in, a `Running` out; on any error everything made so far is gone again.
+use std::{
+    fs,
+    net::{Ipv4Addr, TcpListener},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use k8s_openapi::api::resource::v1::ResourceSlice;
+use kube::{Client, api::{Api, ListParams}};
+
+use crate::{
+    control_plane::{ControlPlane, admin_kubeconfig, environment, path},
+    error::{Error, Result},
+    images,
+    node::config::{CONTAINERD, NodeDir, NodePrograms, Shared, make},
+    ns::root::Root,
+    objects,
+    owner::{Lifeline, RunFolder},
+    pki::Authority,
+    progress::{Listener, Progress},
+    programs::Programs,
+    roles::{InitSpec, Place},
+    rpc::Launch,
+    running::{Cluster, Node, NodeRecord, Owner, RECORD_VERSION, Record, Running, client, write_record},
+    spec::{ClusterSpec, NodeShape},
+    wait::{Look, Waiter},
+};
+
+/// How long a component may take; generous, since machines are slow and shared.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// While a cluster comes up.
+const STARTING: &str = "while starting";
+
+impl Cluster {
+    /// Starts a cluster and returns when every node's driver has published its slices.
+    pub async fn start(spec: ClusterSpec, listener: &dyn Listener) -> Result<Running> {
+        let waiter = Waiter::new(listener);
+        spec.check()?;
+        for name in Programs::NEEDED {
+            let at = spec.programs.path(name)?;
+            fs::metadata(at).map_err(Error::io("find", at))?;
+        }
+        let (folder, cleaned) = RunFolder::take(&spec.name, &spec.dir)?;
+        if let Some(what) = cleaned {
+            listener.on(Progress::Cleaned { what });
+        }
+        match begin(&spec, &waiter).await {
+            Err(error) => {
+                folder.remove()?;
+                Err(error)
+            }
+            Ok((running, shared)) => {
+                if let Some(owner) = running.owner().as_mut() {
+                    owner.folder = Some(folder);
+                }
+                bring_up(&running, &shared, &spec.nodes, &waiter).await?;
+                Ok(running)
+            }
+        }
+    }
+}
+
+/// What nodes are made from; held for the time of the start.
+struct Parts {
+    authority: Authority,
+}
+
+/// The control plane's processes are started; nothing is waited for.
+async fn begin(spec: &ClusterSpec, waiter: &Waiter<'_>) -> Result<(Running, Parts)> {
+    let dir = &spec.dir;
+    let exe = spec.exe()?;
+    for below in ["logs", "kubeconfigs", "root", "var", "nodes"] {
+        make(&dir.join(below))?;
+    }
+    let authority = Authority::open(&dir.join("pki"))?;
+    let control_plane = ControlPlane::lay(dir, &spec.programs, &authority)?;
+
+    // Made out here, so it listens out here, also when its accepting process lives in another network namespace.
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(|e| Error::Environment {
+        what: format!("cannot listen on 127.0.0.1: {e}"),
+        remedy: "loopback must be up and a free port left".into(),
+    })?;
+    let port = listener.local_addr().map_err(Error::io("ask for the port of", "the listener"))?.port();
+    let kubeconfig = admin_kubeconfig(dir, &spec.name, &authority, port)?;
+
+    let mut programs = spec.programs.all();
+    programs.push(exe.clone());
+    let init_spec = InitSpec {
+        root: Root {
+            at: dir.join("root"),
+            keep: keep(dir, spec.image_cache.as_deref()),
+            programs,
+            var: dir.join("var"),
+            files: vec![],
+            hostname: spec.name.clone(),
+        },
+        control: dir.join("control.sock"),
+        place: Place::Cluster,
+    };
+    let record = Record {
+        version: RECORD_VERSION,
+        name: spec.name.clone(),
+        exe: exe.clone(),
+        programs: spec.programs.clone(),
+        archive: PathBuf::new(),
+        nodes: vec![],
+    };
+    let lifeline = Lifeline::start(&exe, &write_init(dir.join("init.json"), &init_spec)?, listener, &dir.join("logs/init.log"))?;
+    let client = client(&kubeconfig).await?;
+    let running = Running::new(dir, record, client, Some(Owner { lifeline, folder: None }));
+    waiter
+        .until("the cluster's namespaces", LIMIT, async || {
+            if running.init.reachable() {
+                return Ok(Look::Is(()));
+            }
+            match running.owner().as_mut().and_then(|o| o.lifeline.ended()) {
+                Some(error) => Err(error),
+                None => Ok(Look::NotYet("its init is being set up".into())),
+            }
+        })
+        .await?;
+    waiter.reached("namespaces are there");
+    for launch in [control_plane.etcd, control_plane.apiserver, control_plane.controller_manager, control_plane.scheduler] {
+        running.init.start(launch).await?;
+    }
+    waiter.reached("control plane is started");
+    Ok((running, Parts { authority }))
+}
+
+async fn bring_up(running: &Running, parts: &Parts, shapes: &[NodeShape], waiter: &Waiter<'_>) -> Result<()> {
+    let archive = assemble(running).await?;
+    waiter.reached("images are assembled");
+    running.change_record(|record| {
+        record.archive = archive;
+        record.nodes = shapes.iter().zip(0..).map(|(shape, index)| NodeRecord { shape: shape.clone(), index }).collect();
+    })?;
+    let nodes = running.nodes();
+    let all_nodes = futures::future::try_join_all(nodes.iter().map(|node| start_node(running, parts, node, waiter)));
+    let api = async {
+        api_ready(running, waiter).await?;
+        objects::create(&running.client).await?;
+        waiter.reached("device classes and rights are created");
+        Ok(())
+    };
+    let (drivers, ()) = futures::future::try_join(all_nodes, api).await?;
+    for (node, driver) in nodes.iter().zip(drivers) {
+        if has_cards(node) {
+            node.control.start(driver).await?;
+        }
+    }
+    waiter.reached("drivers are started");
+    slices_published(running, &nodes, waiter).await?;
+    waiter.reached("slices are published");
+    Ok(())
+}
+
+pub(crate) fn has_cards(node: &Node) -> bool {
+    !node.shape().gpus.is_empty()
+}
+
+async fn assemble(running: &Running) -> Result<PathBuf> {
+    let record = running.record();
+    let cache = running.dir.join("images");
+    let busybox = record.programs.path("busybox")?.to_path_buf();
+    let job = move || {
+        let parts = images::Parts { busybox: &busybox, clients: &[], programs: &[] };
+        images::assemble(&parts, &cache).map(|a| a.path).map_err(|e| Error::Images(e.to_string()))
+    };
+    tokio::task::spawn_blocking(job).await.map_err(|e| Error::Images(e.to_string()))?
+}
+
+/// Brings up a node's namespaces, containerd, images and kubelet; returns the driver, not yet started.
+async fn start_node(running: &Running, parts: &Parts, node: &Node, waiter: &Waiter<'_>) -> Result<Launch> {
+    let record = running.record();
+    let host = has_cards(node).then(|| node.at.host());
+    let driver_root = node.at.host().join("driver-root");
+    let shared = Shared {
+        cluster: &running.dir,
+        exe: &record.exe,
+        programs: &record.programs,
+        authority: &parts.authority,
+        archive: &record.archive,
+        driver_root: &driver_root,
+    };
+    let programs = NodePrograms::lay(&node.at, &shared)?;
+    let init_spec = InitSpec {
+        root: programs.root,
+        control: node.at.control(),
+        place: Place::Node { index: node.at.index, host },
+    };
+    let file = write_init(node.at.init_spec(), &init_spec)?;
+    let launch = Launch {
+        name: format!("node-{}", node.name()),
+        argv: vec![path(&record.exe), "__node-ns".into(), path(&file)],
+        env: environment(),
+        log: node.log("init"),
+    };
+    running.init.start(launch).await?;
+    waiter
+        .until(&format!("the namespaces of node {}", node.name()), LIMIT, async || {
+            if node.control.reachable() {
+                return Ok(Look::Is(()));
+            }
+            running.check_while(STARTING).await?;
+            Ok(Look::NotYet("its init is being set up".into()))
+        })
+        .await?;
+    node.control.start(programs.containerd).await?;
+    waiter
+        .until(&format!("containerd on node {}", node.name()), LIMIT, async || {
+            if node.control.exists(CONTAINERD).await? {
+                return Ok(Look::Is(()));
+            }
+            running.check_while(STARTING).await?;
+            Ok(Look::NotYet("its socket is not there".into()))
+        })
+        .await?;
+    let imported = node.control.run(&programs.import, environment(), "", LIMIT).await;
+    if !imported.as_ref().is_ok_and(|o| o.ok()) {
+        running.check_while(STARTING).await?;
+        return Err(Error::Init {
+            doing: format!("import the images into node {}", node.name()),
+            message: imported.map_or_else(|e| e.to_string(), |o| o.stderr),
+        });
+    }
+    waiter.reached(format!("node {}: containerd has its images", node.name()));
+    node.control.start(programs.kubelet).await?;
+    Ok(programs.driver)
+}
+
+async fn api_ready(running: &Running, waiter: &Waiter<'_>) -> Result<()> {
+    waiter
+        .until("the API server", LIMIT, async || {
+            running.check_while(STARTING).await?;
+            let request = http::Request::get("/readyz").body(vec![]).unwrap_or_default();
+            Ok(match running.client.request_text(request).await {
+                Ok(_) => Look::Is(()),
+                Err(kube::Error::Api(status)) => Look::NotYet(last_line(&status.message)),
+                Err(e) => Look::NotYet(e.to_string()),
+            })
+        })
+        .await?;
+    waiter.reached("API server is ready");
+    Ok(())
+}
+
+fn last_line(text: &str) -> String {
+    text.lines().rev().find(|l| l.contains("[-]")).unwrap_or("not ready").to_owned()
+}
+
+/// Every node with cards has all slices of its newest pool generation.
+pub(crate) async fn slices_published(running: &Running, nodes: &[Node], waiter: &Waiter<'_>) -> Result<()> {
+    let api: Api<ResourceSlice> = Api::all(running.client.clone());
+    waiter
+        .until("the driver's ResourceSlices", LIMIT, async || {
+            running.check_while(STARTING).await?;
+            let slices = api.list(&ListParams::default()).await.map_err(Error::kube("list ResourceSlices"))?.items;
+            for node in nodes.iter().filter(|n| has_cards(n)) {
+                let newest = slices.iter().filter(|s| s.spec.node_name.as_deref() == Some(node.name()));
+                let generation = newest.clone().map(|s| s.spec.pool.generation).max();
+                let Some(generation) = generation else {
+                    return Ok(Look::NotYet(format!("node {} has none", node.name())));
+                };
+                let newest: Vec<_> = newest.filter(|s| s.spec.pool.generation == generation).collect();
+                let wanted = newest[0].spec.pool.resource_slice_count;
+                if (newest.len() as i64) < wanted {
+                    return Ok(Look::NotYet(format!("node {} has {} of {wanted}", node.name(), newest.len())));
+                }
+            }
+            Ok(Look::Is(()))
+        })
+        .await
+}
+
+fn keep(dir: &Path, image_cache: Option<&Path>) -> Vec<PathBuf> {
+    [Some(dir), image_cache].into_iter().flatten().map(Path::to_path_buf).collect()
+}
+
+pub(crate) fn write_init(file: PathBuf, spec: &InitSpec) -> Result<PathBuf> {
+    let text = serde_json::to_string_pretty(spec).unwrap_or_default();
+    fs::write(&file, text).map_err(Error::io("write", &file))?;
+    Ok(file)
+}
+
+#[allow(dead_code)]
+fn unused(_: &NodeDir, _: &Client, _: fn(&Path, &Record) -> Result<()>) {
+    let _ = write_record;
+}
