@@ -1,0 +1,29 @@
+//! The way from a C call into our code and back.
+//! Not the decisions: those are closures that come in. Whatever happens inside, a number goes out: a panic is UNKNOWN.
+//! Calls that need init are refused here before it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::session::{self, Session};
+use crate::status::{Result, Return, Status, code_of};
+use crate::view::{self, View};
+
+/// Runs `body`; init is not needed.
+#[inline]
+pub(crate) fn guard(body: impl FnOnce() -> Result) -> Return {
+    // A panic leaves no broken state behind: what bodies share is the state file, which changes in one flip, and locks, whose
+    // guards release them.
+    code_of(catch_unwind(AssertUnwindSafe(body)).unwrap_or(Err(Status::Unknown)))
+}
+
+/// Runs `body` with the state as of now.
+#[inline]
+pub(crate) fn with_view(body: impl FnOnce(&View) -> Result) -> Return {
+    guard(|| view::with_current(body))
+}
+
+/// Runs `body` with the session.
+#[inline]
+pub(crate) fn with_session(body: impl FnOnce(&'static Session) -> Result) -> Return {
+    guard(|| body(session::current()?.0))
+}

@@ -1,0 +1,144 @@
+//! Event sets: what a process has registered for, and what each set has already been given.
+//! Not the events: they lie in the shared state, so each process reads the same ones at its own pace and writes nothing.
+//! A set's handle comes from `nvmlEventSetCreate`; sets end with `nvmlEventSetFree` or with NVML itself.
+
+use std::time::{Duration, Instant};
+
+use gpu_model::{Event, GpuUuid, Machine};
+
+use crate::handle::{EventSet, Named, STAMP_MASK};
+use crate::lock::{AcrossFork, ForkLock};
+use crate::session;
+use crate::status::{Result, Status};
+
+/// One set of one process.
+#[derive(Default)]
+struct Set {
+    stamp: u32,
+    registrations: Vec<Registration>,
+    /// The newest event that was given out or passed over.
+    seen: u64,
+    /// GPU_IS_LOST was answered at once for the loss that lasts; further waits take their time before they say it again.
+    told_lost: bool,
+}
+
+struct Registration {
+    gpu: GpuUuid,
+    types: u64,
+    /// Events up to here happened before.
+    since: u64,
+}
+
+#[derive(Default)]
+struct Sets {
+    slots: Vec<Option<Set>>,
+    created: u32,
+}
+
+static SETS: ForkLock<Sets> = ForkLock::new(Sets { slots: Vec::new(), created: 0 });
+
+/// A waiting thread looks at the state at least this often, should a wake-up get lost (a writer killed between change and wake).
+const LOOK: Duration = Duration::from_millis(10);
+
+/// The lock of this file, for the atfork handlers.
+pub(crate) fn across_fork() -> &'static dyn AcrossFork {
+    &SETS
+}
+
+pub(crate) fn create() -> Result<EventSet> {
+    let mut sets = SETS.lock();
+    let slot = sets.slots.iter().position(Option::is_none).unwrap_or(sets.slots.len());
+    let number = u16::try_from(slot).map_err(|_| Status::Memory)?;
+    sets.created = (sets.created + 1) & STAMP_MASK;
+    let set = Some(Set { stamp: sets.created, ..Set::default() });
+    let handle = EventSet::new(number, sets.created);
+    match sets.slots.get_mut(slot) {
+        Some(free) => *free = set,
+        None => sets.slots.push(set),
+    }
+    Ok(handle)
+}
+
+pub(crate) fn free(handle: EventSet) -> Result {
+    let mut sets = SETS.lock();
+    sets.get(handle)?;
+    if let Some(Named::EventSet { slot, .. }) = handle.named() {
+        sets.slots[usize::from(slot)] = None;
+    }
+    Ok(())
+}
+
+/// With the last shutdown all sets are gone.
+pub(crate) fn free_all() {
+    SETS.lock().slots.clear();
+}
+
+/// INVALID_ARGUMENT unless the handle is that of a set.
+pub(crate) fn check(handle: EventSet) -> Result {
+    SETS.lock().get(handle).map(drop)
+}
+
+/// From now on the set is given these types of events of this GPU.
+pub(crate) fn register(handle: EventSet, gpu: GpuUuid, types: u64, machine: &Machine) -> Result {
+    let mut sets = SETS.lock();
+    let set = sets.get(handle)?;
+    let since = machine.events.last_seq();
+    set.registrations.push(Registration { gpu, types, since });
+    Ok(())
+}
+
+/// The oldest event that the set has not been given yet; TIMEOUT if none comes in time, GPU_IS_LOST if a registered GPU is gone
+/// and no event tells of it.
+pub(crate) fn wait(handle: EventSet, timeout: Duration) -> Result<Event> {
+    let end = Instant::now().checked_add(timeout);
+    loop {
+        // Looked up anew each time: NVML may be shut down, or the set freed, while this thread waits.
+        let (session, _) = session::current()?;
+        let snapshot = session.read()?;
+        let left = end.map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()));
+        match SETS.lock().get(handle)?.take(&snapshot.machine, left.is_zero()) {
+            Err(Status::NotReady) => {}
+            answer => return answer,
+        }
+        session.wait(snapshot.generation, left.min(LOOK));
+    }
+}
+
+impl Sets {
+    fn get(&mut self, handle: EventSet) -> Result<&mut Set> {
+        let Some(Named::EventSet { slot, stamp }) = handle.named() else {
+            return Err(Status::InvalidArgument);
+        };
+        match self.slots.get_mut(usize::from(slot)) {
+            Some(Some(set)) if set.stamp == stamp => Ok(set),
+            _ => Err(Status::InvalidArgument),
+        }
+    }
+}
+
+impl Set {
+    /// The next event; NOT_READY if there is none yet and time is left.
+    fn take(&mut self, machine: &Machine, late: bool) -> Result<Event> {
+        for event in machine.events.after(self.seen) {
+            self.seen = event.seq;
+            let Ok(gpu) = machine.gpu(event.gpu) else { continue };
+            let wanted = |registration: &Registration| {
+                registration.gpu == gpu.uuid
+                    && registration.types & event.kind.type_bit() != 0
+                    && registration.since < event.seq
+            };
+            if self.registrations.iter().any(wanted) {
+                return Ok(*event);
+            }
+        }
+        let gone = |registration: &Registration| machine.gpu_by_uuid(&registration.gpu).is_none_or(|gpu| gpu.health.lost);
+        let lost = self.registrations.iter().any(gone);
+        let news = lost && !self.told_lost;
+        self.told_lost = lost;
+        match (lost, late) {
+            (true, _) if news || late => Err(Status::GpuIsLost),
+            (false, true) => Err(Status::Timeout),
+            _ => Err(Status::NotReady),
+        }
+    }
+}

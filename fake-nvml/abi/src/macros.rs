@@ -1,0 +1,91 @@
+//! The one shape that every exported function has.
+//! Not the functions: those stand under `api`, by topic.
+//! A C call comes in, the body decides, a return code goes out; no panic passes, and the name lands in a coverage table.
+
+/// Functions with behaviour. The forms differ in what the body gets:
+/// - `view fn nvmlX(args) |view| { … }`: needs init; the view is the state as this thread last saw it, renewed when it moved
+/// - `session fn nvmlX(args) |session| { … }`: needs init; for calls that change the state or wait for it
+/// - `free fn nvmlX(args) { … }`: works before init
+/// - `text fn nvmlX(args) { … }`: works before init and returns a C string
+///
+/// `table NAME;` collects the names for `coverage`.
+macro_rules! api {
+    (table $table:ident; $($rest:tt)*) => {
+        $crate::macros::api!(@names $table [] $($rest)*);
+        $crate::macros::api!(@fns $($rest)*);
+    };
+
+    (@names $table:ident [$($names:expr,)*]
+        $(#[$doc:meta])* $kind:ident fn $name:ident ($($args:tt)*) $(|$cx:ident|)? $body:block $($rest:tt)*) => {
+        $crate::macros::api!(@names $table [$($names,)* stringify!($name),] $($rest)*);
+    };
+    (@names $table:ident [$($names:expr,)*]) => {
+        /// The functions of this file that have behaviour.
+        #[allow(dead_code, reason = "read by the coverage test")]
+        pub(crate) const $table: &[&str] = &[$($names),*];
+    };
+
+    (@fns) => {};
+    (@fns $(#[$doc:meta])* view fn $name:ident ($($arg:ident: $ty:ty),* $(,)?) |$cx:ident| $body:block $($rest:tt)*) => {
+        $crate::macros::export! { [$(#[$doc])*] $name ($($arg: $ty),*) -> $crate::status::Return
+            { $crate::boundary::with_view(move |$cx: &$crate::view::View| -> $crate::status::Result { $body }) } }
+        $crate::macros::api!(@fns $($rest)*);
+    };
+    (@fns $(#[$doc:meta])* session fn $name:ident ($($arg:ident: $ty:ty),* $(,)?) |$cx:ident| $body:block $($rest:tt)*) => {
+        $crate::macros::export! { [$(#[$doc])*] $name ($($arg: $ty),*) -> $crate::status::Return
+            { $crate::boundary::with_session(move |$cx: &'static $crate::session::Session| -> $crate::status::Result { $body }) } }
+        $crate::macros::api!(@fns $($rest)*);
+    };
+    (@fns $(#[$doc:meta])* free fn $name:ident ($($arg:ident: $ty:ty),* $(,)?) $body:block $($rest:tt)*) => {
+        $crate::macros::export! { [$(#[$doc])*] $name ($($arg: $ty),*) -> $crate::status::Return
+            { $crate::boundary::guard(move || -> $crate::status::Result { $body }) } }
+        $crate::macros::api!(@fns $($rest)*);
+    };
+    (@fns $(#[$doc:meta])* text fn $name:ident ($($arg:ident: $ty:ty),* $(,)?) $body:block $($rest:tt)*) => {
+        $crate::macros::export! { [$(#[$doc])*] $name ($($arg: $ty),*) -> $crate::out::Text { $body } }
+        $crate::macros::api!(@fns $($rest)*);
+    };
+}
+
+/// Functions without behaviour: UNINITIALIZED before init, INVALID_ARGUMENT for a handle that is none (where the header's first
+/// parameter is a handle of ours), else NOT_SUPPORTED. On the C ABIs we build for a callee may leave further arguments unread.
+macro_rules! unsupported {
+    (table $table:ident; $(device { $($device:ident)* })? $(gpu_instance { $($gi:ident)* })? $(event_set { $($set:ident)* })? $(other { $($other:ident)* })?) => {
+        $($(
+            $crate::macros::export! { [#[doc = "Not supported; a bad device handle is INVALID_ARGUMENT."]] $device (device: $crate::handle::Device) -> $crate::status::Return
+                { $crate::boundary::with_view(move |view| view.device(device).and(Err($crate::status::Status::NotSupported))) } }
+        )*)?
+        $($(
+            $crate::macros::export! { [#[doc = "Not supported; a bad GPU instance handle is INVALID_ARGUMENT."]] $gi (gpu_instance: $crate::handle::GpuInstance) -> $crate::status::Return
+                { $crate::boundary::with_view(move |view| view.gpu_instance(gpu_instance).and(Err($crate::status::Status::NotSupported))) } }
+        )*)?
+        $($(
+            $crate::macros::export! { [#[doc = "Not supported; a bad event set is INVALID_ARGUMENT."]] $set (set: $crate::handle::EventSet) -> $crate::status::Return
+                { $crate::boundary::with_session(move |_| $crate::event_set::check(set).and(Err($crate::status::Status::NotSupported))) } }
+        )*)?
+        $($(
+            $crate::macros::export! { [#[doc = "Not supported."]] $other () -> $crate::status::Return
+                { $crate::boundary::with_view(move |_| Err($crate::status::Status::NotSupported)) } }
+        )*)?
+        /// The functions that answer NOT_SUPPORTED.
+        #[allow(dead_code, reason = "read by the coverage test")]
+        pub(crate) const $table: &[&str] = &[
+            $($(stringify!($device),)*)? $($(stringify!($gi),)*)? $($(stringify!($set),)*)? $($(stringify!($other),)*)?
+        ];
+    };
+}
+
+/// One exported C function.
+macro_rules! export {
+    ([$(#[$doc:meta])*] $name:ident ($($arg:ident: $ty:ty),*) -> $ret:ty $body:block) => {
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// Called from C: each pointer is NULL or valid for what nvml.h says about it.
+        #[allow(non_snake_case, reason = "the name is the header's")]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($arg: $ty),*) -> $ret $body
+    };
+}
+
+pub(crate) use {api, export, unsupported};
