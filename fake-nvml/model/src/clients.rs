@@ -22,17 +22,29 @@ pub struct Scope {
 impl Scope {
     /// The whole GPU.
     pub const fn gpu(gpu: GpuIndex) -> Self {
-        Self { gpu, gi: None, ci: None }
+        Self {
+            gpu,
+            gi: None,
+            ci: None,
+        }
     }
 
     /// One GPU instance.
     pub const fn gi(gpu: GpuIndex, gi: GiId) -> Self {
-        Self { gpu, gi: Some(gi), ci: None }
+        Self {
+            gpu,
+            gi: Some(gi),
+            ci: None,
+        }
     }
 
     /// One compute instance.
     pub const fn ci(gpu: GpuIndex, gi: GiId, ci: CiId) -> Self {
-        Self { gpu, gi: Some(gi), ci: Some(ci) }
+        Self {
+            gpu,
+            gi: Some(gi),
+            ci: Some(ci),
+        }
     }
 
     /// Whether `other` is this or a part of it.
@@ -89,6 +101,8 @@ impl Clients {
 
     /// Those that have this, or a part of it, open.
     pub fn within(&self, scope: Scope) -> impl Iterator<Item = &Client> {
-        self.0.iter().filter(move |client| scope.covers(&client.scope))
+        self.0
+            .iter()
+            .filter(move |client| scope.covers(&client.scope))
     }
 }

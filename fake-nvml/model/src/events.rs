@@ -111,7 +111,14 @@ impl Events {
             self.ring.remove(0);
         }
         self.last += 1;
-        self.ring.push(Event { seq: self.last, at, gpu, gi, ci, kind });
+        self.ring.push(Event {
+            seq: self.last,
+            at,
+            gpu,
+            gi,
+            ci,
+            kind,
+        });
         self.last
     }
 }

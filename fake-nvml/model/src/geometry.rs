@@ -49,8 +49,8 @@ pub(crate) fn gi_id(place: Placement, total: Slices, flipped: bool) -> Option<Gi
     let first = [(2, 1), (4, 3), (8, 7)];
     let (_, base) = first
         .into_iter()
-        .find(|(parts, _)| total % parts == 0 && total / parts == place.size)?;
-    if place.start % place.size != 0 || place.end() > total {
+        .find(|(parts, _)| total.is_multiple_of(*parts) && total / parts == place.size)?;
+    if !place.start.is_multiple_of(place.size) || place.end() > total {
         return None;
     }
     let start = match flipped {

@@ -173,9 +173,17 @@ impl fmt::Display for PciAddress {
     /// NVML's form, `%08X:%02X:%02X.0`; `{:#}` gives sysfs' form, `%04x:%02x:%02x.0`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {
-            write!(f, "{:04x}:{:02x}:{:02x}.0", self.domain, self.bus, self.device)
+            write!(
+                f,
+                "{:04x}:{:02x}:{:02x}.0",
+                self.domain, self.bus, self.device
+            )
         } else {
-            write!(f, "{:08X}:{:02X}:{:02X}.0", self.domain, self.bus, self.device)
+            write!(
+                f,
+                "{:08X}:{:02X}:{:02X}.0",
+                self.domain, self.bus, self.device
+            )
         }
     }
 }

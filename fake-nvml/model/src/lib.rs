@@ -14,6 +14,7 @@ mod geometry;
 mod health;
 mod ids;
 mod machine;
+pub mod naming;
 mod node_spec;
 mod op;
 mod query;
@@ -24,7 +25,7 @@ mod units;
 mod uuid;
 
 #[cfg(feature = "catalog")]
-pub use catalog::{Catalog, Model, UnknownModel};
+pub use catalog::{Catalog, CatalogError, Confidence, FactRow, Model, UnknownModel};
 pub use clients::{Client, Clients, Scope};
 pub use code::Code;
 pub use events::{Event, EventKind, Events};

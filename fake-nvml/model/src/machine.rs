@@ -4,9 +4,7 @@
 use crate::{
     events::Events,
     health::{Health, Load},
-    ids::{
-        Birth, CiId, GiId, GpuIndex, GpuUuid, MachineId, MigUuid, Minor, PciAddress, ProfileId,
-    },
+    ids::{Birth, CiId, GiId, GpuIndex, GpuUuid, MachineId, MigUuid, Minor, PciAddress, ProfileId},
     spec::{MigSpec, Placement, Spec},
     units::{MilliWatts, Slices},
     uuid,
@@ -252,8 +250,10 @@ impl Machine {
     /// Builds a machine from catalogue models: these many cards of each, in this order.
     #[cfg(feature = "catalog")]
     pub fn build(cards: &[(&crate::Model, usize)], options: &Options) -> Self {
-        let cards: Vec<(&Spec, usize)> =
-            cards.iter().map(|(model, count)| (model.spec(), *count)).collect();
+        let cards: Vec<(&Spec, usize)> = cards
+            .iter()
+            .map(|(model, count)| (model.spec(), *count))
+            .collect();
         Self::from_specs(&cards, options)
     }
 }

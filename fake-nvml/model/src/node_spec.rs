@@ -16,13 +16,17 @@ pub enum NodeSpecError {
     #[error("the node is empty: write a count and a model, such as 2xA100-SXM4-40GB")]
     Empty,
     /// A part is not understood.
-    #[error("`{part}` is no count and model: write it as 2xA100-SXM4-40GB, several with a comma between")]
+    #[error(
+        "`{part}` is no count and model: write it as 2xA100-SXM4-40GB, several with a comma between"
+    )]
     Malformed {
         /// Which part.
         part: String,
     },
     /// Count 0.
-    #[error("`{part}` asks for 0 GPUs: a count is at least 1; leave the part out if none is wanted")]
+    #[error(
+        "`{part}` asks for 0 GPUs: a count is at least 1; leave the part out if none is wanted"
+    )]
     Zero {
         /// Which part.
         part: String,
@@ -47,7 +51,9 @@ impl NodeSpec {
         let mut count: usize = 0;
         for (model, n) in &cards {
             if *n == 0 {
-                return Err(NodeSpecError::Zero { part: format!("0x{model}") });
+                return Err(NodeSpecError::Zero {
+                    part: format!("0x{model}"),
+                });
             }
             count = count.saturating_add(*n);
         }
@@ -95,9 +101,13 @@ impl FromStr for NodeSpec {
 
 fn part(text: &str) -> Result<(String, usize), NodeSpecError> {
     let text = text.trim();
-    let malformed = || NodeSpecError::Malformed { part: text.to_owned() };
+    let malformed = || NodeSpecError::Malformed {
+        part: text.to_owned(),
+    };
     let (count, model) = match (text.split_once('x'), text.rsplit_once('*')) {
-        (Some((count, model)), _) if !count.is_empty() && count.bytes().all(|b| b.is_ascii_digit()) => {
+        (Some((count, model)), _)
+            if !count.is_empty() && count.bytes().all(|b| b.is_ascii_digit()) =>
+        {
             (count, model)
         }
         (_, Some((model, count))) => (count, model),
@@ -109,7 +119,9 @@ fn part(text: &str) -> Result<(String, usize), NodeSpecError> {
         return Err(malformed());
     }
     if count == 0 {
-        return Err(NodeSpecError::Zero { part: text.to_owned() });
+        return Err(NodeSpecError::Zero {
+            part: text.to_owned(),
+        });
     }
     Ok((model.to_owned(), count))
 }

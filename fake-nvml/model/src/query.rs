@@ -88,7 +88,8 @@ impl MigDevice<'_> {
     pub fn bar1(&self) -> Option<MiB> {
         let mig = self.spec.mig.as_ref()?;
         let whole = self.spec.bar1_total?.0;
-        let share = whole * u64::from(self.gi.placement.size) / u64::from(mig.memory_slices.0.max(1));
+        let share =
+            whole * u64::from(self.gi.placement.size) / u64::from(mig.memory_slices.0.max(1));
         Some(MiB(share.saturating_sub(1)))
     }
 }
@@ -102,7 +103,10 @@ impl Machine {
         usize::try_from(index.0)
             .ok()
             .and_then(|i| self.gpus.get(i))
-            .ok_or(Refusal::NoSuchGpu { gpu: index, count: self.gpus.len() })
+            .ok_or(Refusal::NoSuchGpu {
+                gpu: index,
+                count: self.gpus.len(),
+            })
     }
 
     /// The model of a GPU.
@@ -119,9 +123,10 @@ impl Machine {
     /// [`Refusal::NoMig`].
     pub fn mig_spec(&self, gpu: &Gpu) -> Result<&MigSpec, Refusal> {
         let spec = self.spec(gpu);
-        spec.mig
-            .as_ref()
-            .ok_or_else(|| Refusal::NoMig { gpu: gpu.index, model: spec.model.clone() })
+        spec.mig.as_ref().ok_or_else(|| Refusal::NoMig {
+            gpu: gpu.index,
+            model: spec.model.clone(),
+        })
     }
 
     /// The partitioning of a GPU whose MIG mode is on.
@@ -187,7 +192,8 @@ impl Machine {
 
     /// The MIG device that a compute instance is.
     pub fn mig_device<'m>(&'m self, gpu: &'m Gpu, gi: GiId, ci: CiId) -> Option<MigDevice<'m>> {
-        self.mig_devices(gpu).find(|device| device.gi.id == gi && device.ci.id == ci)
+        self.mig_devices(gpu)
+            .find(|device| device.gi.id == gi && device.ci.id == ci)
     }
 
     /// How many more GPU instances of a profile fit now (`nvmlDeviceGetGpuInstanceRemainingCapacity`).
@@ -196,8 +202,14 @@ impl Machine {
     /// [`Refusal::NoMig`], [`Refusal::MigOff`].
     pub fn remaining(&self, gpu: &Gpu, profile: &GiProfile) -> Result<u32, Refusal> {
         let mig = self.mig_on(gpu)?;
-        let existing = gpu.instances.iter().filter(|gi| gi.profile == profile.id).count();
-        let by_count = profile.instances.saturating_sub(u32::try_from(existing).unwrap_or(u32::MAX));
+        let existing = gpu
+            .instances
+            .iter()
+            .filter(|gi| gi.profile == profile.id)
+            .count();
+        let by_count = profile
+            .instances
+            .saturating_sub(u32::try_from(existing).unwrap_or(u32::MAX));
         let by_place = geometry::packing(
             profile.placements(),
             gpu.instances.iter().map(|gi| gi.placement),
@@ -214,9 +226,12 @@ impl Gpu {
         &'a self,
         profile: &'a GiProfile,
     ) -> impl Iterator<Item = Placement> + 'a {
-        profile
-            .placements()
-            .filter(|place| !self.instances.iter().any(|gi| gi.placement.overlaps(*place)))
+        profile.placements().filter(|place| {
+            !self
+                .instances
+                .iter()
+                .any(|gi| gi.placement.overlaps(*place))
+        })
     }
 }
 
@@ -224,8 +239,14 @@ impl GpuInstance {
     /// How many more compute instances of a profile fit now
     /// (`nvmlGpuInstanceGetComputeInstanceRemainingCapacity`).
     pub fn remaining(&self, profile: &CiProfile) -> u32 {
-        let existing = self.compute.iter().filter(|ci| ci.profile == profile.id).count();
-        let by_count = profile.instances.saturating_sub(u32::try_from(existing).unwrap_or(u32::MAX));
+        let existing = self
+            .compute
+            .iter()
+            .filter(|ci| ci.profile == profile.id)
+            .count();
+        let by_count = profile
+            .instances
+            .saturating_sub(u32::try_from(existing).unwrap_or(u32::MAX));
         by_count.min(geometry::packing(
             profile.placements(),
             self.compute.iter().map(|ci| ci.placement),

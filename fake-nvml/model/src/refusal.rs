@@ -53,7 +53,9 @@ pub enum Refusal {
         known: Vec<u32>,
     },
     /// No such compute instance profile in this GPU instance.
-    #[error("GPU instance {gi} of GPU {gpu} has no compute instance profile {profile}; it has {known:?}")]
+    #[error(
+        "GPU instance {gi} of GPU {gpu} has no compute instance profile {profile}; it has {known:?}"
+    )]
     NoSuchCiProfile {
         /// Which GPU.
         gpu: GpuIndex,
@@ -123,7 +125,9 @@ pub enum Refusal {
         ci: CiId,
     },
     /// Compute instances are still there.
-    #[error("GPU instance {gi} of GPU {gpu} still has {count} compute instance(s): destroy them first")]
+    #[error(
+        "GPU instance {gi} of GPU {gpu} still has {count} compute instance(s): destroy them first"
+    )]
     HasComputeInstances {
         /// Which GPU.
         gpu: GpuIndex,

@@ -418,7 +418,9 @@ impl GiProfile {
     /// All placements, ascending.
     pub fn placements(&self) -> impl ExactSizeIterator<Item = Placement> + '_ {
         let size = self.size.0;
-        self.starts.iter().map(move |&start| Placement { start, size })
+        self.starts
+            .iter()
+            .map(move |&start| Placement { start, size })
     }
 
     /// The compute instance profile that fills the whole GPU instance.
@@ -455,7 +457,9 @@ impl CiProfile {
     /// All placements, in the order in which they are tried.
     pub fn placements(&self) -> impl ExactSizeIterator<Item = Placement> + '_ {
         let size = self.slices.0;
-        self.starts.iter().map(move |&start| Placement { start, size })
+        self.starts
+            .iter()
+            .map(move |&start| Placement { start, size })
     }
 }
 

@@ -35,18 +35,34 @@ impl Telemetry {
     pub fn of(spec: &Spec, gpu: &Gpu, now: Now) -> Self {
         let busy = busy(spec, gpu);
         let ripple = ripple(gpu.pdi, now);
-        let show = if busy == 0 { 0 } else { (busy + ripple).clamp(1, 100) };
+        let show = if busy == 0 {
+            0
+        } else {
+            (busy + ripple).clamp(1, 100)
+        };
         let temperature = Celsius(30 + show * 35 / 100 + ripple);
         Self {
             gpu: percent(show),
             memory: percent(show * 2 / 3),
             temperature,
             memory_temperature: Celsius(temperature.0 + 6),
-            power: spec.power.map(|_| MilliWatts(steady_power(spec, gpu, busy).saturating_add_signed(ripple * 500))),
+            power: spec.power.map(|_| {
+                MilliWatts(steady_power(spec, gpu, busy).saturating_add_signed(ripple * 500))
+            }),
             energy: energy(spec, gpu, now),
-            clocks: spec.max_clocks.map(|max| if busy > 0 { max } else { idle_clocks(max) }),
-            pstate: if busy > 0 || matches!(spec.max_clocks, Some(c) if c.memory == idle_clocks(c).memory) { 0 } else { 8 },
-            memory_used: MiB(gpu.load.memory.0 + gpu.instances.iter().map(|gi| gi.load.memory.0).sum::<u64>()),
+            clocks: spec
+                .max_clocks
+                .map(|max| if busy > 0 { max } else { idle_clocks(max) }),
+            pstate: if busy > 0
+                || matches!(spec.max_clocks, Some(c) if c.memory == idle_clocks(c).memory)
+            {
+                0
+            } else {
+                8
+            },
+            memory_used: MiB(
+                gpu.load.memory.0 + gpu.instances.iter().map(|gi| gi.load.memory.0).sum::<u64>()
+            ),
         }
     }
 }
@@ -76,11 +92,21 @@ fn steady_power(spec: &Spec, gpu: &Gpu, busy: i32) -> u32 {
 pub(crate) fn energy(spec: &Spec, gpu: &Gpu, now: Now) -> MilliJoules {
     let since = u128::from(now.since(gpu.load.since));
     let used = u128::from(steady_power(spec, gpu, busy(spec, gpu))) * since / 1_000_000;
-    MilliJoules(gpu.load.energy.0.saturating_add(u64::try_from(used).unwrap_or(u64::MAX)))
+    MilliJoules(
+        gpu.load
+            .energy
+            .0
+            .saturating_add(u64::try_from(used).unwrap_or(u64::MAX)),
+    )
 }
 
 fn idle_clocks(max: Clocks) -> Clocks {
-    Clocks { graphics: MHz(210), sm: MHz(210), memory: max.memory, video: MHz(max.video.0.min(795)) }
+    Clocks {
+        graphics: MHz(210),
+        sm: MHz(210),
+        memory: max.memory,
+        video: MHz(max.video.0.min(795)),
+    }
 }
 
 fn percent(value: i32) -> Percent {
@@ -89,6 +115,9 @@ fn percent(value: i32) -> Percent {
 
 /// -2 to 2, another value each second, different from card to card.
 fn ripple(pdi: u64, now: Now) -> i32 {
-    let mixed = (now.0 / 1_000_000).wrapping_add(pdi).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 61;
+    let mixed = (now.0 / 1_000_000)
+        .wrapping_add(pdi)
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        >> 61;
     i32::try_from(mixed % 5).unwrap_or(0) - 2
 }

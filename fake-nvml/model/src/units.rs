@@ -78,9 +78,7 @@ impl Now {
 impl From<std::time::SystemTime> for Now {
     /// A time before 1970 counts as the epoch itself.
     fn from(at: std::time::SystemTime) -> Self {
-        let since = at
-            .duration_since(std::time::UNIX_EPOCH)
-            .unwrap_or_default();
+        let since = at.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         Self(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
     }
 }

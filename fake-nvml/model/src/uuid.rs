@@ -61,11 +61,13 @@ pub(crate) fn pdi(node: &str, index: u32) -> u64 {
     hash.update(b"fakegpu pdi\0");
     hash.update(index.to_le_bytes());
     hash.update(node.as_bytes());
-    hash.finalize().iter().take(8).fold(0, |sum, byte| (sum << 8) | u64::from(*byte))
+    hash.finalize()
+        .iter()
+        .take(8)
+        .fold(0, |sum, byte| (sum << 8) | u64::from(*byte))
 }
 
 /// Thirteen digits, as data-centre cards have.
 pub(crate) fn serial(pdi: u64) -> String {
     format!("1{:012}", pdi % 1_000_000_000_000)
 }
-

@@ -9,7 +9,9 @@ use std::{io, path::PathBuf};
 #[non_exhaustive]
 pub enum Error {
     /// It is not there.
-    #[error("there is no state file at {path}: make one (fakegpu create --state {path} --node 1xA100-SXM4-40GB), or set FAKEGPU_STATE to one")]
+    #[error(
+        "there is no state file at {path}: make one (fakegpu create --state {path} --node 1xA100-SXM4-40GB), or set FAKEGPU_STATE to one"
+    )]
     Missing {
         /// Where.
         path: PathBuf,
@@ -29,7 +31,9 @@ pub enum Error {
         found: String,
     },
     /// It is too short or too long.
-    #[error("the state file {path} has {found} bytes, expected {expected}: it was truncated or copied in part; remove it and make it anew (fakegpu create)")]
+    #[error(
+        "the state file {path} has {found} bytes, expected {expected}: it was truncated or copied in part; remove it and make it anew (fakegpu create)"
+    )]
     WrongSize {
         /// Where.
         path: PathBuf,
@@ -39,7 +43,9 @@ pub enum Error {
         expected: u64,
     },
     /// It was written by another version of this program.
-    #[error("the state file {path} has format {found}, this program writes {expected}: make it anew with this program (fakegpu create), or use the program that made it")]
+    #[error(
+        "the state file {path} has format {found}, this program writes {expected}: make it anew with this program (fakegpu create), or use the program that made it"
+    )]
     OtherVersion {
         /// Where.
         path: PathBuf,
@@ -49,7 +55,9 @@ pub enum Error {
         expected: u32,
     },
     /// Its content does not decode.
-    #[error("the state file {path} is damaged ({what}): remove it and make it anew (fakegpu create)")]
+    #[error(
+        "the state file {path} is damaged ({what}): remove it and make it anew (fakegpu create)"
+    )]
     Damaged {
         /// Where.
         path: PathBuf,
@@ -57,13 +65,17 @@ pub enum Error {
         what: String,
     },
     /// It can be read, but not written.
-    #[error("the state file {path} is read-only here: change it from the node itself, not from a container")]
+    #[error(
+        "the state file {path} is read-only here: change it from the node itself, not from a container"
+    )]
     ReadOnly {
         /// Where.
         path: PathBuf,
     },
     /// The state has outgrown the file.
-    #[error("the state needs {needs} bytes, a slot of {path} holds {capacity}: use fewer GPUs per node")]
+    #[error(
+        "the state needs {needs} bytes, a slot of {path} holds {capacity}: use fewer GPUs per node"
+    )]
     TooLarge {
         /// Where.
         path: PathBuf,
@@ -73,7 +85,9 @@ pub enum Error {
         capacity: usize,
     },
     /// Another process does not let go.
-    #[error("another process has held the lock of {path} for {seconds} s: find it (fuser -v {path}), it may be stopped")]
+    #[error(
+        "another process has held the lock of {path} for {seconds} s: find it (fuser -v {path}), it may be stopped"
+    )]
     Busy {
         /// Where.
         path: PathBuf,

@@ -40,26 +40,45 @@ pub(crate) enum Torn {
 impl Mapped {
     /// Opens for reading and writing, or for reading only if that is all there is.
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
-        let io = |doing| move |source| Error::Io { doing, path: path.to_owned(), source };
+        let io = |doing| {
+            move |source| Error::Io {
+                doing,
+                path: path.to_owned(),
+                source,
+            }
+        };
         let (file, writable) = match OpenOptions::new().read(true).write(true).open(path) {
             Ok(file) => (file, true),
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                return Err(Error::Missing { path: path.to_owned() });
+                return Err(Error::Missing {
+                    path: path.to_owned(),
+                });
             }
             Err(e) if e.kind() == io::ErrorKind::IsADirectory => {
-                return Err(Error::NotOurs { path: path.to_owned(), found: "a folder".to_owned() });
+                return Err(Error::NotOurs {
+                    path: path.to_owned(),
+                    found: "a folder".to_owned(),
+                });
             }
             Err(e) if is_read_only(&e) => (File::open(path).map_err(io("open"))?, false),
             Err(e) => return Err(io("open")(e)),
         };
         check(path, &file)?;
-        let options = { let mut options = MmapOptions::new(); options.len(SIZE); options };
+        let options = {
+            let mut options = MmapOptions::new();
+            options.len(SIZE);
+            options
+        };
         let map = match writable {
             true => options.map_raw(&file),
             false => options.map_raw_read_only(&file),
         }
         .map_err(io("map"))?;
-        Ok(Self { map, file, writable })
+        Ok(Self {
+            map,
+            file,
+            writable,
+        })
     }
 
     /// The bytes of a new file that holds one state as generation 1.
@@ -78,7 +97,10 @@ impl Mapped {
         let slot = slot_at(1);
         put(slot + SLOT_GENERATION, &1u64.to_le_bytes());
         put(slot + SLOT_LENGTH, &(payload.len() as u64).to_le_bytes());
-        put(slot + SLOT_CHECKSUM, &u64::from(crc32fast::hash(payload)).to_le_bytes());
+        put(
+            slot + SLOT_CHECKSUM,
+            &u64::from(crc32fast::hash(payload)).to_le_bytes(),
+        );
         put(slot + SLOT_PAYLOAD, payload);
         image
     }
@@ -105,7 +127,11 @@ impl Mapped {
         let checksum = self.word(slot + SLOT_CHECKSUM).load(Ordering::Relaxed);
         let written = self.word(slot + SLOT_GENERATION).load(Ordering::Relaxed);
         let length = usize::try_from(u64::from_le(length)).unwrap_or(usize::MAX);
-        let bytes = if length <= CAPACITY { self.load(slot + SLOT_PAYLOAD, length) } else { Vec::new() };
+        let bytes = if length <= CAPACITY {
+            self.load(slot + SLOT_PAYLOAD, length)
+        } else {
+            Vec::new()
+        };
         // Orders the loads above before the load below; pairs with the fence in `commit`.
         fence(Ordering::Acquire);
         if u64::from_le(self.word(AT_GENERATION).load(Ordering::Relaxed)) != generation {
@@ -132,12 +158,16 @@ impl Mapped {
         let slot = slot_at(generation);
         // A reader that sees any of the stores below and then fences must also see the generation before this one.
         fence(Ordering::Release);
-        self.word(slot + SLOT_GENERATION).store(generation.to_le(), Ordering::Relaxed);
-        self.word(slot + SLOT_LENGTH).store((payload.len() as u64).to_le(), Ordering::Relaxed);
+        self.word(slot + SLOT_GENERATION)
+            .store(generation.to_le(), Ordering::Relaxed);
+        self.word(slot + SLOT_LENGTH)
+            .store((payload.len() as u64).to_le(), Ordering::Relaxed);
         let checksum = u64::from(crc32fast::hash(payload));
-        self.word(slot + SLOT_CHECKSUM).store(checksum.to_le(), Ordering::Relaxed);
+        self.word(slot + SLOT_CHECKSUM)
+            .store(checksum.to_le(), Ordering::Relaxed);
         self.save(slot + SLOT_PAYLOAD, payload);
-        self.word(AT_GENERATION).store(generation.to_le(), Ordering::Release);
+        self.word(AT_GENERATION)
+            .store(generation.to_le(), Ordering::Release);
         generation
     }
 
@@ -156,7 +186,8 @@ impl Mapped {
             for (to, from) in word.iter_mut().zip(chunk) {
                 *to = *from;
             }
-            self.word(at + i * 8).store(u64::from_ne_bytes(word), Ordering::Relaxed);
+            self.word(at + i * 8)
+                .store(u64::from_ne_bytes(word), Ordering::Relaxed);
         }
     }
 
@@ -181,9 +212,16 @@ pub(crate) fn is_read_only(error: &io::Error) -> bool {
 
 /// Checks that a file is a state file of ours, whole, and of this version.
 fn check(path: &Path, file: &File) -> Result<(), Error> {
-    let io = |source| Error::Io { doing: "read", path: path.to_owned(), source };
+    let io = |source| Error::Io {
+        doing: "read",
+        path: path.to_owned(),
+        source,
+    };
     let meta = file.metadata().map_err(io)?;
-    let not_ours = |found: &str| Error::NotOurs { path: path.to_owned(), found: found.to_owned() };
+    let not_ours = |found: &str| Error::NotOurs {
+        path: path.to_owned(),
+        found: found.to_owned(),
+    };
     if !meta.is_file() {
         return Err(not_ours("not a regular file"));
     }
@@ -201,13 +239,21 @@ fn check(path: &Path, file: &File) -> Result<(), Error> {
         return Err(not_ours("it is empty"));
     }
     if have < MAGIC.len() && MAGIC.starts_with(&header[..have]) {
-        return Err(Error::WrongSize { path: path.to_owned(), found, expected });
+        return Err(Error::WrongSize {
+            path: path.to_owned(),
+            found,
+            expected,
+        });
     }
     if header[..MAGIC.len()] != MAGIC {
         return Err(not_ours("it does not begin as one"));
     }
     if have < header.len() {
-        return Err(Error::WrongSize { path: path.to_owned(), found, expected });
+        return Err(Error::WrongSize {
+            path: path.to_owned(),
+            found,
+            expected,
+        });
     }
     let word = |at: usize| {
         header
@@ -217,10 +263,18 @@ fn check(path: &Path, file: &File) -> Result<(), Error> {
     };
     let format = u32::try_from(word(AT_FORMAT)).unwrap_or(u32::MAX);
     if format != FORMAT || word(AT_SLOT_SIZE) != SLOT as u64 {
-        return Err(Error::OtherVersion { path: path.to_owned(), found: format, expected: FORMAT });
+        return Err(Error::OtherVersion {
+            path: path.to_owned(),
+            found: format,
+            expected: FORMAT,
+        });
     }
     if found != expected {
-        return Err(Error::WrongSize { path: path.to_owned(), found, expected });
+        return Err(Error::WrongSize {
+            path: path.to_owned(),
+            found,
+            expected,
+        });
     }
     Ok(())
 }

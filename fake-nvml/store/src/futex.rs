@@ -1,10 +1,7 @@
 //! Waiting for a change of the state without polling.
 //! Not here: what has changed (`store`).
 //! A futex on the generation's low word, shared by all processes that map the file (a read-only mapping will do).
-use std::{
-    sync::atomic::AtomicU32,
-    time::Duration,
-};
+use std::{sync::atomic::AtomicU32, time::Duration};
 
 /// Sleeps until somebody wakes the word, it differs from `seen`, or the time is over. May wake early.
 pub(crate) fn wait(word: &AtomicU32, seen: u32, timeout: Duration) {
@@ -29,6 +26,11 @@ pub(crate) fn wait(word: &AtomicU32, seen: u32, timeout: Duration) {
 pub(crate) fn wake(word: &AtomicU32) {
     // SAFETY: `word` is a live, aligned 32-bit word; FUTEX_WAKE does not touch its content.
     unsafe {
-        libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, libc::c_int::MAX);
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAKE,
+            libc::c_int::MAX,
+        );
     }
 }

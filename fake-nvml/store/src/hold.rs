@@ -21,10 +21,16 @@ pub struct Hold {
 const BASE: i64 = 1 << 40;
 /// GPU (8 bits) . GPU instance + 1 (4 bits) . compute instance + 1 (4 bits) . pid (32 bits).
 const PID_BITS: u32 = 32;
-const ALL: Range = Range { start: BASE, len: 1 << (PID_BITS + 16) };
+const ALL: Range = Range {
+    start: BASE,
+    len: 1 << (PID_BITS + 16),
+};
 
 pub(crate) fn take(file: File, scope: Scope, pid: u32) -> Result<Hold, io::Error> {
-    let range = Range { start: position(scope, pid), len: 1 };
+    let range = Range {
+        start: position(scope, pid),
+        len: 1,
+    };
     match Lock::try_take(file, range, Kind::Shared) {
         Ok(lock) => Ok(Hold { _lock: lock, scope }),
         Err((_, e)) => Err(e),

@@ -45,7 +45,10 @@ pub(crate) struct Lock {
 /// A new description of the file that `file` is open on.
 pub(crate) fn reopen(file: &File, path: &Path, write: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    options.read(true).write(write).custom_flags(libc::O_CLOEXEC);
+    options
+        .read(true)
+        .write(write)
+        .custom_flags(libc::O_CLOEXEC);
     // By descriptor first: the path may lead elsewhere by now (another mount namespace, a new root).
     let by_fd = options.open(format!("/proc/self/fd/{}", file.as_raw_fd()));
     match by_fd {
@@ -68,7 +71,11 @@ fn same(a: &File, b: &File) -> io::Result<bool> {
 
 impl Lock {
     /// Takes the lock or gives the file back at once.
-    pub(crate) fn try_take(file: File, range: Range, kind: Kind) -> Result<Lock, (File, io::Error)> {
+    pub(crate) fn try_take(
+        file: File,
+        range: Range,
+        kind: Kind,
+    ) -> Result<Lock, (File, io::Error)> {
         let mut arg = range.flock(match kind {
             Kind::Shared => libc::F_RDLCK,
             Kind::Exclusive => libc::F_WRLCK,
@@ -88,12 +95,19 @@ impl Lock {
             match Self::try_take(file, range, kind) {
                 Ok(lock) => return Ok(lock),
                 Err((_, e)) if !is_taken(&e) => {
-                    return Err(Error::Io { doing: "lock", path: path.to_owned(), source: e });
+                    return Err(Error::Io {
+                        doing: "lock",
+                        path: path.to_owned(),
+                        source: e,
+                    });
                 }
                 Err((back, _)) => file = back,
             }
             if started.elapsed() > PATIENCE {
-                return Err(Error::Busy { path: path.to_owned(), seconds: PATIENCE.as_secs() });
+                return Err(Error::Busy {
+                    path: path.to_owned(),
+                    seconds: PATIENCE.as_secs(),
+                });
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(2));
@@ -110,7 +124,10 @@ impl Drop for Lock {
 }
 
 fn is_taken(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES | libc::EINTR))
+    matches!(
+        error.raw_os_error(),
+        Some(libc::EAGAIN | libc::EACCES | libc::EINTR)
+    )
 }
 
 impl Range {
@@ -137,11 +154,23 @@ pub(crate) fn taken(file: &File, range: Range) -> io::Result<Vec<Range>> {
             continue;
         }
         let end = range.start + range.len;
-        let (start, stop) = (arg.l_start.max(range.start), (arg.l_start + arg.l_len).min(end));
-        found.push(Range { start, len: stop - start });
+        let (start, stop) = (
+            arg.l_start.max(range.start),
+            (arg.l_start + arg.l_len).min(end),
+        );
+        found.push(Range {
+            start,
+            len: stop - start,
+        });
         for part in [
-            Range { start: range.start, len: start - range.start },
-            Range { start: stop, len: end - stop },
+            Range {
+                start: range.start,
+                len: start - range.start,
+            },
+            Range {
+                start: stop,
+                len: end - stop,
+            },
         ] {
             if part.len > 0 {
                 todo.push(part);

@@ -38,7 +38,12 @@ pub(crate) fn mirror(folder: &Path, machine: &Machine) -> io::Result<Mirrored> {
     match fs::read_to_string(folder.join(MARKER)) {
         Ok(id) if id.trim() == machine.id.to_string() => {}
         Ok(_) => return Ok(Mirrored::NotOurs),
-        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+        Err(e)
+            if matches!(
+                e.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
             return Ok(Mirrored::NotOurs);
         }
         Err(e) => return Err(e),
@@ -120,7 +125,9 @@ fn folders(parent: &Path, prefix: &str) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in entries {
         if let Ok(name) = entry?.file_name().into_string()
-            && name.strip_prefix(prefix).is_some_and(|rest| rest.parse::<u32>().is_ok())
+            && name
+                .strip_prefix(prefix)
+                .is_some_and(|rest| rest.parse::<u32>().is_ok())
         {
             names.push(name);
         }

@@ -48,7 +48,13 @@ impl Store {
     pub fn create(path: impl AsRef<Path>, machine: &Machine) -> Result<Self, Error> {
         let path = path.as_ref();
         let image = Mapped::image(machine.id, &encode(path, machine)?);
-        let io = |doing| move |source| Error::Io { doing, path: path.to_owned(), source };
+        let io = |doing| {
+            move |source| Error::Io {
+                doing,
+                path: path.to_owned(),
+                source,
+            }
+        };
         // Written aside and linked in whole: nobody ever opens half a file.
         let aside = aside(path);
         let written = fs::OpenOptions::new()
@@ -59,9 +65,9 @@ impl Store {
             .and_then(|mut file| file.write_all(&image));
         let linked = match written {
             Ok(()) => match fs::hard_link(&aside, path) {
-                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
-                    Err(Error::Exists { path: path.to_owned() })
-                }
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Err(Error::Exists {
+                    path: path.to_owned(),
+                }),
                 other => other.map_err(io("create")),
             },
             Err(e) => Err(io("create")(e)),
@@ -78,7 +84,8 @@ impl Store {
     pub fn put(path: impl AsRef<Path>, machine: &Machine) -> Result<Self, Error> {
         match Self::open(path.as_ref()) {
             Ok(store) => {
-                let set = store.update(|_, _| Ok::<_, std::convert::Infallible>((machine.clone(), ())));
+                let set =
+                    store.update(|_, _| Ok::<_, std::convert::Infallible>((machine.clone(), ())));
                 match set {
                     Ok(()) => Ok(store),
                     Err(UpdateError::Store(error)) => Err(error),
@@ -165,20 +172,32 @@ impl Store {
 
     fn keep(&self, generation: u64, bytes: &[u8]) -> Result<Arc<Snapshot>, Error> {
         let machine = postcard::from_bytes(bytes).map_err(|e| self.damaged(e.to_string()))?;
-        let snapshot = Arc::new(Snapshot { generation, machine });
+        let snapshot = Arc::new(Snapshot {
+            generation,
+            machine,
+        });
         self.cache.store(Some(Arc::clone(&snapshot)));
         Ok(snapshot)
     }
 
     fn damaged(&self, what: String) -> Error {
-        Error::Damaged { path: self.path.clone(), what }
+        Error::Damaged {
+            path: self.path.clone(),
+            what,
+        }
     }
 
     fn lock(&self, kind: Kind) -> Result<Lock, Error> {
         let write = kind == Kind::Exclusive;
         let file = reopen(&self.mapped.file, &self.path, write).map_err(|source| match source {
-            e if write && is_read_only(&e) => Error::ReadOnly { path: self.path.clone() },
-            source => Error::Io { doing: "open again", path: self.path.clone(), source },
+            e if write && is_read_only(&e) => Error::ReadOnly {
+                path: self.path.clone(),
+            },
+            source => Error::Io {
+                doing: "open again",
+                path: self.path.clone(),
+                source,
+            },
         })?;
         Lock::take(file, &self.path, WRITERS, kind)
     }
@@ -195,7 +214,10 @@ impl Store {
         change: impl FnOnce(&Machine, &Clients) -> Result<(Machine, T), E>,
     ) -> Result<T, UpdateError<E>> {
         if !self.mapped.writable {
-            return Err(Error::ReadOnly { path: self.path.clone() }.into());
+            return Err(Error::ReadOnly {
+                path: self.path.clone(),
+            }
+            .into());
         }
         let _lock = self.lock(Kind::Exclusive)?;
         let clients = self.clients()?;
@@ -205,7 +227,10 @@ impl Store {
             let payload = encode(&self.path, &next)?;
             let generation = self.mapped.commit(&payload);
             futex::wake(self.mapped.generation_low());
-            self.cache.store(Some(Arc::new(Snapshot { generation, machine: next.clone() })));
+            self.cache.store(Some(Arc::new(Snapshot {
+                generation,
+                machine: next.clone(),
+            })));
         }
         // The change stands; that a folder can not be written must not make it look refused.
         let _ = mirror::mirror(&self.proc_dir, &next);
@@ -228,11 +253,18 @@ impl Store {
             if self.generation() != seen {
                 return true;
             }
-            let Some(left) = timeout.checked_sub(started.elapsed()).filter(|t| !t.is_zero()) else {
+            let Some(left) = timeout
+                .checked_sub(started.elapsed())
+                .filter(|t| !t.is_zero())
+            else {
                 return false;
             };
             // The low half is what the kernel compares; it is the half that moves.
-            futex::wait(self.mapped.generation_low(), (seen & 0xffff_ffff) as u32, left);
+            futex::wait(
+                self.mapped.generation_low(),
+                (seen & 0xffff_ffff) as u32,
+                left,
+            );
         }
     }
 
@@ -241,7 +273,11 @@ impl Store {
     /// # Errors
     /// [`Error::NothingToHold`] if it is not there; [`Error::Io`].
     pub fn hold(&self, scope: Scope) -> Result<Hold, Error> {
-        let io = |source| Error::Io { doing: "hold", path: self.path.clone(), source };
+        let io = |source| Error::Io {
+            doing: "hold",
+            path: self.path.clone(),
+            source,
+        };
         // Shared with other holders, exclusive with writers: nobody destroys what is just being opened.
         let _lock = self.lock(Kind::Shared)?;
         let snapshot = self.read()?;
@@ -259,7 +295,11 @@ impl Store {
     pub fn clients(&self) -> Result<Clients, Error> {
         hold::list(&self.mapped.file)
             .map(Clients::new)
-            .map_err(|source| Error::Io { doing: "list the clients of", path: self.path.clone(), source })
+            .map_err(|source| Error::Io {
+                doing: "list the clients of",
+                path: self.path.clone(),
+                source,
+            })
     }
 
     /// Brings the capability files under `/proc/driver/nvidia` in line with the state, under the writers' lock.
@@ -290,7 +330,9 @@ impl std::fmt::Debug for Store {
 }
 
 fn exists(machine: &Machine, scope: Scope) -> bool {
-    let Ok(gpu) = machine.gpu(scope.gpu) else { return false };
+    let Ok(gpu) = machine.gpu(scope.gpu) else {
+        return false;
+    };
     match (scope.gi, scope.ci) {
         (None, None) => true,
         (None, Some(_)) => false,
@@ -300,10 +342,16 @@ fn exists(machine: &Machine, scope: Scope) -> bool {
 }
 
 fn encode(path: &Path, machine: &Machine) -> Result<Vec<u8>, Error> {
-    let bytes = postcard::to_stdvec(machine)
-        .map_err(|e| Error::Damaged { path: path.to_owned(), what: e.to_string() })?;
+    let bytes = postcard::to_stdvec(machine).map_err(|e| Error::Damaged {
+        path: path.to_owned(),
+        what: e.to_string(),
+    })?;
     if bytes.len() > CAPACITY {
-        return Err(Error::TooLarge { path: path.to_owned(), needs: bytes.len(), capacity: CAPACITY });
+        return Err(Error::TooLarge {
+            path: path.to_owned(),
+            needs: bytes.len(),
+            capacity: CAPACITY,
+        });
     }
     Ok(bytes)
 }

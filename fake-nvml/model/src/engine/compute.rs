@@ -23,18 +23,25 @@ pub(super) fn create(
     now: Now,
 ) -> Result<Outcome, Refusal> {
     let (gpu, mig) = machine.partitionable(index)?;
-    let gi = gpu.gi(gi_id).ok_or(Refusal::NoSuchGi { gpu: index, gi: gi_id })?;
-    let gi_profile = mig.by_id(gi.profile).ok_or_else(|| Refusal::NoSuchProfile {
-        gpu: index,
-        profile: gi.profile,
-        known: mig.profiles.iter().map(|p| p.id.0).collect(),
-    })?;
-    let profile = gi_profile.ci_by_id(profile).ok_or_else(|| Refusal::NoSuchCiProfile {
+    let gi = gpu.gi(gi_id).ok_or(Refusal::NoSuchGi {
         gpu: index,
         gi: gi_id,
-        profile,
-        known: gi_profile.compute.iter().map(|p| p.id.0).collect(),
     })?;
+    let gi_profile = mig
+        .by_id(gi.profile)
+        .ok_or_else(|| Refusal::NoSuchProfile {
+            gpu: index,
+            profile: gi.profile,
+            known: mig.profiles.iter().map(|p| p.id.0).collect(),
+        })?;
+    let profile = gi_profile
+        .ci_by_id(profile)
+        .ok_or_else(|| Refusal::NoSuchCiProfile {
+            gpu: index,
+            gi: gi_id,
+            profile,
+            known: gi_profile.compute.iter().map(|p| p.id.0).collect(),
+        })?;
     if let Some(asked) = asked
         && !profile.placements().any(|place| place == asked)
     {
@@ -45,7 +52,11 @@ pub(super) fn create(
             size: profile.slices,
         });
     }
-    let existing = gi.compute.iter().filter(|ci| ci.profile == profile.id).count();
+    let existing = gi
+        .compute
+        .iter()
+        .filter(|ci| ci.profile == profile.id)
+        .count();
     if u32::try_from(existing).is_ok_and(|n| n >= profile.instances) {
         return Err(Refusal::InstanceLimit {
             profile: profile.name.clone(),
@@ -60,7 +71,11 @@ pub(super) fn create(
     let placement = placement.ok_or_else(|| Refusal::NoRoom {
         profile: profile.name.clone(),
         asked,
-        taken: gi.compute.iter().map(|ci| (ci.id.0, ci.placement)).collect(),
+        taken: gi
+            .compute
+            .iter()
+            .map(|ci| (ci.id.0, ci.placement))
+            .collect(),
     })?;
     let id = CiId(lowest_free(gi.compute.iter().map(|ci| ci.id.0)));
     let chip = machine.spec(gpu).chip_id.unwrap_or(0);
@@ -71,10 +86,24 @@ pub(super) fn create(
     let gpu = machine.gpu_mut(index)?;
     if let Some(gi) = gpu.instances.iter_mut().find(|gi| gi.id == gi_id) {
         let at = gi.compute.partition_point(|ci| ci.id < id);
-        gi.compute.insert(at, ComputeInstance { id, profile, placement, uuid, birth });
+        gi.compute.insert(
+            at,
+            ComputeInstance {
+                id,
+                profile,
+                placement,
+                uuid,
+                birth,
+            },
+        );
     }
     machine.note(now, Scope::ci(index, gi_id, id), EventKind::MigConfig);
-    Ok(Outcome::ComputeInstance { id, placement, uuid, birth })
+    Ok(Outcome::ComputeInstance {
+        id,
+        placement,
+        uuid,
+        birth,
+    })
 }
 
 pub(super) fn destroy(
@@ -86,10 +115,20 @@ pub(super) fn destroy(
     clients: &Clients,
 ) -> Result<Outcome, Refusal> {
     let (gpu, _) = machine.partitionable(index)?;
-    let gi = gpu.gi(gi_id).ok_or(Refusal::NoSuchGi { gpu: index, gi: gi_id })?;
-    gi.ci(id).ok_or(Refusal::NoSuchCi { gpu: index, gi: gi_id, ci: id })?;
+    let gi = gpu.gi(gi_id).ok_or(Refusal::NoSuchGi {
+        gpu: index,
+        gi: gi_id,
+    })?;
+    gi.ci(id).ok_or(Refusal::NoSuchCi {
+        gpu: index,
+        gi: gi_id,
+        ci: id,
+    })?;
     if let Some(client) = clients.within(Scope::ci(index, gi_id, id)).next() {
-        return Err(Refusal::Held { scope: client.scope, pid: client.pid });
+        return Err(Refusal::Held {
+            scope: client.scope,
+            pid: client.pid,
+        });
     }
     let gpu = machine.gpu_mut(index)?;
     if let Some(gi) = gpu.instances.iter_mut().find(|gi| gi.id == gi_id) {

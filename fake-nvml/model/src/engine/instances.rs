@@ -33,7 +33,11 @@ pub(super) fn create(
     {
         return Err(bad_placement(profile, asked));
     }
-    let existing = gpu.instances.iter().filter(|gi| gi.profile == profile.id).count();
+    let existing = gpu
+        .instances
+        .iter()
+        .filter(|gi| gi.profile == profile.id)
+        .count();
     if u32::try_from(existing).is_ok_and(|n| n >= profile.instances) {
         return Err(Refusal::InstanceLimit {
             profile: profile.name.clone(),
@@ -50,7 +54,10 @@ pub(super) fn create(
     }
     let fits = |place: &Placement| !gpu.instances.iter().any(|gi| gi.placement.overlaps(*place));
     let size = profile.size.0;
-    let in_order = profile.default_order.iter().map(|&start| Placement { start, size });
+    let in_order = profile
+        .default_order
+        .iter()
+        .map(|&start| Placement { start, size });
     let placement = match asked {
         Some(place) => Some(place).filter(fits),
         None => in_order.into_iter().find(fits),
@@ -58,7 +65,11 @@ pub(super) fn create(
     let placement = placement.ok_or_else(|| Refusal::NoRoom {
         profile: profile.name.clone(),
         asked,
-        taken: gpu.instances.iter().map(|gi| (gi.id.0, gi.placement)).collect(),
+        taken: gpu
+            .instances
+            .iter()
+            .map(|gi| (gi.id.0, gi.placement))
+            .collect(),
     })?;
     let id = geometry::gi_id(placement, mig.memory_slices, gpu.quirks.flipped_ids)
         .ok_or_else(|| bad_placement(profile, placement))?;
@@ -66,10 +77,27 @@ pub(super) fn create(
     let birth = machine.birth();
     let gpu = machine.gpu_mut(index)?;
     let at = gpu.instances.partition_point(|gi| gi.id < id);
-    let load = Load { since: now, ..Load::default() };
-    gpu.instances.insert(at, GpuInstance { id, profile, placement, birth, compute: Vec::new(), load });
+    let load = Load {
+        since: now,
+        ..Load::default()
+    };
+    gpu.instances.insert(
+        at,
+        GpuInstance {
+            id,
+            profile,
+            placement,
+            birth,
+            compute: Vec::new(),
+            load,
+        },
+    );
     machine.note(now, Scope::gi(index, id), EventKind::MigConfig);
-    Ok(Outcome::GpuInstance { id, placement, birth })
+    Ok(Outcome::GpuInstance {
+        id,
+        placement,
+        birth,
+    })
 }
 
 pub(super) fn destroy(
@@ -82,10 +110,17 @@ pub(super) fn destroy(
     let (gpu, mig) = machine.partitionable(index)?;
     let gi = gpu.gi(id).ok_or(Refusal::NoSuchGi { gpu: index, gi: id })?;
     if !gi.compute.is_empty() {
-        return Err(Refusal::HasComputeInstances { gpu: index, gi: id, count: gi.compute.len() });
+        return Err(Refusal::HasComputeInstances {
+            gpu: index,
+            gi: id,
+            count: gi.compute.len(),
+        });
     }
     if let Some(client) = clients.within(Scope::gi(index, id)).next() {
-        return Err(Refusal::Held { scope: client.scope, pid: client.pid });
+        return Err(Refusal::Held {
+            scope: client.scope,
+            pid: client.pid,
+        });
     }
     let _ = mig;
     // What the instance used was drawn by the card: keep the card's energy counter from falling.

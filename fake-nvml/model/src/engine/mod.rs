@@ -49,37 +49,36 @@ impl Machine {
         match op {
             Op::SetMigMode { gpu, mode } => mode::set(self, gpu, mode, now, clients),
             Op::Reset { gpu } => mode::reset(self, gpu, now, clients),
-            Op::CreateGpuInstance { gpu, profile, placement } => {
-                instances::create(self, gpu, profile, placement, now)
-            }
+            Op::CreateGpuInstance {
+                gpu,
+                profile,
+                placement,
+            } => instances::create(self, gpu, profile, placement, now),
             Op::DestroyGpuInstance { gpu, gi } => instances::destroy(self, gpu, gi, now, clients),
-            Op::CreateComputeInstance { gpu, gi, profile, placement } => {
-                compute::create(self, gpu, gi, profile, placement, now)
-            }
+            Op::CreateComputeInstance {
+                gpu,
+                gi,
+                profile,
+                placement,
+            } => compute::create(self, gpu, gi, profile, placement, now),
             Op::DestroyComputeInstance { gpu, gi, ci } => {
                 compute::destroy(self, gpu, gi, ci, now, clients)
             }
-            Op::SetPersistence { gpu, on } => {
-                settings::set(self, gpu, |gpu, _| {
-                    gpu.persistence = on;
-                    Ok(())
-                })
-            }
-            Op::SetComputeMode { gpu, mode } => {
-                settings::set(self, gpu, |gpu, _| {
-                    gpu.compute_mode = mode;
-                    Ok(())
-                })
-            }
-            Op::SetTimeslice { gpu, timeslice } => {
-                settings::set(self, gpu, |gpu, _| {
-                    gpu.timeslice = timeslice;
-                    Ok(())
-                })
-            }
-            Op::SetPowerLimit { gpu, limit } => {
-                settings::set(self, gpu, |gpu, spec| settings::power_limit(gpu, spec, limit))
-            }
+            Op::SetPersistence { gpu, on } => settings::set(self, gpu, |gpu, _| {
+                gpu.persistence = on;
+                Ok(())
+            }),
+            Op::SetComputeMode { gpu, mode } => settings::set(self, gpu, |gpu, _| {
+                gpu.compute_mode = mode;
+                Ok(())
+            }),
+            Op::SetTimeslice { gpu, timeslice } => settings::set(self, gpu, |gpu, _| {
+                gpu.timeslice = timeslice;
+                Ok(())
+            }),
+            Op::SetPowerLimit { gpu, limit } => settings::set(self, gpu, |gpu, spec| {
+                settings::power_limit(gpu, spec, limit)
+            }),
             Op::SetEcc { gpu, on } => {
                 settings::set(self, gpu, |gpu, spec| settings::ecc(gpu, spec, on))
             }

@@ -65,7 +65,10 @@ pub(super) fn reset(
 ) -> Result<Outcome, Refusal> {
     let (gpu, spec) = machine.alive(index)?;
     if let Some(client) = clients.within(Scope::gpu(index)).next() {
-        return Err(Refusal::Held { scope: client.scope, pid: client.pid });
+        return Err(Refusal::Held {
+            scope: client.scope,
+            pid: client.pid,
+        });
     }
     let energy = telemetry::energy(spec, gpu, now);
     let had_instances = !gpu.instances.is_empty();
@@ -77,7 +80,11 @@ pub(super) fn reset(
     gpu.health.ecc_volatile = EccCounts::default();
     gpu.health.remaps.pending = false;
     gpu.health.recovery = RecoveryAction::None;
-    gpu.load = Load { since: now, energy, ..Load::default() };
+    gpu.load = Load {
+        since: now,
+        energy,
+        ..Load::default()
+    };
     if had_instances || mode_changes {
         machine.note(now, Scope::gpu(index), EventKind::MigConfig);
     }

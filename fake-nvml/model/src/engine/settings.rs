@@ -30,13 +30,18 @@ pub(super) fn power_limit(
     spec: &Spec,
     limit: Option<MilliWatts>,
 ) -> Result<(), Refusal> {
-    let range = spec
-        .power
-        .ok_or(Refusal::NotSupported { gpu: gpu.index, what: "power limits" })?;
+    let range = spec.power.ok_or(Refusal::NotSupported {
+        gpu: gpu.index,
+        what: "power limits",
+    })?;
     if let Some(asked) = limit
         && !(range.min..=range.max).contains(&asked)
     {
-        return Err(Refusal::BadPowerLimit { asked, min: range.min, max: range.max });
+        return Err(Refusal::BadPowerLimit {
+            asked,
+            min: range.min,
+            max: range.max,
+        });
     }
     gpu.power_limit = limit;
     Ok(())
@@ -44,7 +49,10 @@ pub(super) fn power_limit(
 
 pub(super) fn ecc(gpu: &mut Gpu, spec: &Spec, on: bool) -> Result<(), Refusal> {
     if spec.ecc.is_none() {
-        return Err(Refusal::NotSupported { gpu: gpu.index, what: "ECC" });
+        return Err(Refusal::NotSupported {
+            gpu: gpu.index,
+            what: "ECC",
+        });
     }
     gpu.ecc_pending = on;
     Ok(())
@@ -61,7 +69,11 @@ pub(super) fn inject(
             machine.gpu_mut(index)?.health.last_xid = Some(xid);
             machine.note(now, Scope { gpu: index, gi, ci }, EventKind::Xid(xid))
         }
-        Injection::Ecc { corrected, uncorrected, gi } => {
+        Injection::Ecc {
+            corrected,
+            uncorrected,
+            gi,
+        } => {
             let gpu = machine.gpu_mut(index)?;
             let add = |counts: &mut EccCounts| {
                 counts.corrected = counts.corrected.saturating_add(corrected);
@@ -69,7 +81,11 @@ pub(super) fn inject(
             };
             add(&mut gpu.health.ecc_volatile);
             add(&mut gpu.health.ecc_aggregate);
-            let scope = Scope { gpu: index, gi, ci: None };
+            let scope = Scope {
+                gpu: index,
+                gi,
+                ci: None,
+            };
             let mut seq = machine.events.last_seq();
             if corrected > 0 {
                 seq = machine.note(now, scope, EventKind::SingleBitEcc);
@@ -94,7 +110,11 @@ pub(super) fn inject(
             }
             machine.note(now, Scope::gpu(index), EventKind::Unavailable)
         }
-        Injection::Load { gi, compute, memory } => {
+        Injection::Load {
+            gi,
+            compute,
+            memory,
+        } => {
             let gpu = machine.gpu(index)?;
             let energy = telemetry::energy(machine.spec(gpu), gpu, now);
             let gpu = machine.gpu_mut(index)?;
