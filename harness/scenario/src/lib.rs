@@ -1,2 +1,41 @@
-//! Gherkin scenarios: parse, lint, plan, run.
+//! Scenarios: read, checked, planned and run, with the steps in which they are written.
+//! Not here: how a cluster is made (crate `cluster`) and how a run is shown (crate `report`).
+//! Data comes from `.feature` files and from a [`Testbed`], and goes out as events.
 #![forbid(unsafe_code)]
+
+mod agreement;
+mod allocation;
+mod document;
+mod evidence;
+mod exit;
+mod filter;
+mod finding;
+mod lint;
+mod parameters;
+mod picture;
+mod plan;
+mod registry;
+mod runner;
+mod sight;
+mod smi;
+mod source;
+mod steps;
+mod testbed;
+mod wait;
+mod world;
+
+pub use allocation::{Counters, DeviceView, PublishedPool};
+pub use document::{Block, Feature, Scenario, Step};
+pub use exit::Exit;
+pub use filter::{Filter, FilterError};
+pub use finding::{Finding, render};
+pub use parameters::{ParameterView, parameters};
+pub use plan::{LoadError, Plan, PlannedScenario};
+pub use registry::{Args, BlockWish, Kind, Registry, StepDef, StepFn, StepResult};
+pub use runner::{Launch, Options, Runner, Verdict};
+pub use source::{SourceError, SourceFile};
+pub use steps::registry;
+pub use testbed::{
+    CardState, ExecOutput, InstanceState, NodeCards, NodeWish, Testbed, TestbedError,
+};
+pub use world::World;

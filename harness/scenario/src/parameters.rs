@@ -1,0 +1,183 @@
+//! The parameters that steps may have: a wide pattern, and a check that says what is allowed. A narrow pattern would
+//! turn a wrong value into an undefined step.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use crate::steps::catalogue;
+
+/// Why a value is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Wrong {
+    pub(crate) message: String,
+    pub(crate) label: String,
+    pub(crate) help: String,
+}
+
+/// A kind of parameter.
+#[derive(Debug)]
+pub(crate) struct Parameter {
+    pub(crate) name: &'static str,
+    pub(crate) pattern: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) check: fn(&str) -> Result<(), Wrong>,
+}
+
+/// Every parameter. Patterns have no group of their own: each is one capture.
+pub(crate) const PARAMETERS: [Parameter; 6] = [
+    Parameter {
+        name: "count",
+        pattern: "-?[0-9]+",
+        about: "a whole number from 1 on",
+        check: count,
+    },
+    Parameter {
+        name: "model",
+        pattern: "\"[^\"]*\"",
+        about: "a GPU model of the catalogue, in quotes",
+        check: model,
+    },
+    Parameter {
+        name: "profile",
+        pattern: "\"[^\"]*\"",
+        about: "a MIG profile, in quotes, as nvidia-smi names it",
+        check: profile,
+    },
+    Parameter {
+        name: "text",
+        pattern: "\"[^\"]*\"",
+        about: "any text, in quotes",
+        check: text,
+    },
+    Parameter {
+        name: "class",
+        pattern: "\"[^\"]*\"",
+        about: "the name of a DeviceClass, in quotes",
+        check: text,
+    },
+    Parameter {
+        name: "duration",
+        pattern: "[0-9]+ (?:seconds?|minutes?)",
+        about: "`30 seconds`, `2 minutes`",
+        check: duration,
+    },
+];
+
+/// A parameter as documentation shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ParameterView {
+    /// Its name, as it stands in braces.
+    pub name: &'static str,
+    /// What it takes.
+    pub about: &'static str,
+}
+
+/// Every parameter that a step may have.
+#[must_use]
+pub fn parameters() -> Vec<ParameterView> {
+    PARAMETERS
+        .iter()
+        .map(|parameter| ParameterView {
+            name: parameter.name,
+            about: parameter.about,
+        })
+        .collect()
+}
+
+/// The patterns, for the expander.
+pub(crate) fn patterns() -> HashMap<&'static str, &'static str> {
+    PARAMETERS
+        .iter()
+        .map(|parameter| (parameter.name, parameter.pattern))
+        .collect()
+}
+
+/// A value without its quotes.
+pub(crate) fn unquote(value: &str) -> &str {
+    value
+        .strip_prefix('"')
+        .and_then(|value| value.strip_suffix('"'))
+        .unwrap_or(value)
+}
+
+/// `30 seconds` as a duration.
+pub(crate) fn to_duration(value: &str) -> Option<Duration> {
+    let (number, unit) = value.split_once(' ')?;
+    let number: u64 = number.parse().ok()?;
+    let seconds = if unit.starts_with("minute") {
+        number.checked_mul(60)?
+    } else {
+        number
+    };
+    Some(Duration::from_secs(seconds))
+}
+
+fn count(value: &str) -> Result<(), Wrong> {
+    match value.parse::<u32>() {
+        Ok(1..=10_000) => Ok(()),
+        Ok(0) => Err(Wrong {
+            message: "a count of 0 asks for nothing".to_owned(),
+            label: "must be 1 or more".to_owned(),
+            help: "write a number from 1 on, or leave the step out".to_owned(),
+        }),
+        _ => Err(Wrong {
+            message: format!("{value} is not a count that can be had"),
+            label: "must be 1 to 10000".to_owned(),
+            help: "write a whole number".to_owned(),
+        }),
+    }
+}
+
+fn model(value: &str) -> Result<(), Wrong> {
+    known(unquote(value), "GPU model", &catalogue::models())
+}
+
+fn profile(value: &str) -> Result<(), Wrong> {
+    known(unquote(value), "MIG profile", &catalogue::profiles())
+}
+
+fn known(value: &str, what: &str, all: &[String]) -> Result<(), Wrong> {
+    if all.iter().any(|name| name == value) {
+        return Ok(());
+    }
+    let nearest = all
+        .iter()
+        .map(|name| {
+            (
+                strsim::damerau_levenshtein(&value.to_lowercase(), &name.to_lowercase()),
+                name,
+            )
+        })
+        .min_by_key(|(distance, _)| *distance)
+        .filter(|(distance, name)| *distance * 2 <= name.len());
+    Err(Wrong {
+        message: format!("{value:?} is not a known {what}"),
+        label: nearest.map_or_else(
+            || "unknown".to_owned(),
+            |(_, name)| format!("did you mean {name:?}?"),
+        ),
+        help: format!("known are: {}", all.join(", ")),
+    })
+}
+
+fn text(value: &str) -> Result<(), Wrong> {
+    if unquote(value).trim().is_empty() {
+        return Err(Wrong {
+            message: "an empty text fits everything".to_owned(),
+            label: "empty".to_owned(),
+            help: "write what must be there".to_owned(),
+        });
+    }
+    Ok(())
+}
+
+fn duration(value: &str) -> Result<(), Wrong> {
+    match to_duration(value) {
+        Some(duration) if !duration.is_zero() && duration <= Duration::from_secs(3600) => Ok(()),
+        _ => Err(Wrong {
+            message: format!("{value:?} is not a time that a step can wait"),
+            label: "must be 1 second to 60 minutes".to_owned(),
+            help: "write `30 seconds` or `2 minutes`".to_owned(),
+        }),
+    }
+}

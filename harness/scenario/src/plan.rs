@@ -1,0 +1,143 @@
+//! The plan of a run: what was read, bound to its steps, and selected. A plan that exists has nothing wrong with it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use report::PlannedStep;
+
+use crate::document::{self, Scenario};
+use crate::filter::Filter;
+use crate::finding::Finding;
+use crate::lint;
+use crate::registry::{Args, Registry};
+use crate::source::{self, SourceError, SourceFile};
+
+/// Scenarios to run, in order.
+#[derive(Debug)]
+pub struct Plan {
+    /// The selected scenarios.
+    pub scenarios: Vec<PlannedScenario>,
+    /// Scenarios that were read but not selected.
+    pub unselected: usize,
+}
+
+/// A scenario, each step bound to its definition.
+#[derive(Debug, Clone)]
+pub struct PlannedScenario {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// Index into the registry and values, for each step.
+    pub(crate) bound: Vec<(usize, Args)>,
+}
+
+/// Why there is no plan.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// A path that gives nothing.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Source(Vec<SourceError>),
+    /// The lint has something to say.
+    #[error("{} finding(s) in the feature files", .0.len())]
+    Findings(Vec<Finding>),
+}
+
+impl Plan {
+    /// Reads `paths`, checks all that is there and takes what `filter` takes. The lint looks at every scenario, the
+    /// unselected ones included.
+    ///
+    /// # Errors
+    /// Everything that is wrong with paths or files, at once.
+    pub fn load(
+        registry: &Registry,
+        paths: &[PathBuf],
+        filter: &Filter,
+    ) -> Result<Self, LoadError> {
+        let files = source::read(paths).map_err(LoadError::Source)?;
+        Self::of(registry, &files, filter)
+    }
+
+    /// The same from files in memory.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the files, at once.
+    pub fn of(
+        registry: &Registry,
+        files: &[Arc<SourceFile>],
+        filter: &Filter,
+    ) -> Result<Self, LoadError> {
+        let mut findings = Vec::new();
+        let mut features = Vec::new();
+        for file in files {
+            let lines = lint::lines(file, registry);
+            if !lines.is_empty() {
+                // What the parser makes of such a file says nothing that a person could use.
+                findings.extend(lines);
+                continue;
+            }
+            match document::parse(file) {
+                Ok(feature) => features.push(feature),
+                Err(wrong) => findings.extend(wrong),
+            }
+        }
+        findings.extend(lint::features(&features));
+        let mut scenarios = Vec::new();
+        let mut unselected = 0;
+        let mut told = std::collections::BTreeSet::new();
+        for scenario in features.into_iter().flat_map(|feature| feature.scenarios) {
+            let mut bound = Vec::new();
+            for step in &scenario.steps {
+                match lint::bind(&scenario.file, step, registry) {
+                    Ok((def, args)) => {
+                        let index = registry.steps().iter().position(|it| std::ptr::eq(it, def));
+                        bound.extend(index.map(|index| (index, args)));
+                    }
+                    // A background is in each scenario, an outline in each example: say it once.
+                    Err(wrong) => findings.extend(wrong.into_iter().filter(|it| {
+                        told.insert((it.file.shown.clone(), it.span, it.message.clone()))
+                    })),
+                }
+            }
+            if filter.takes(&scenario) {
+                scenarios.push(PlannedScenario { scenario, bound });
+            } else {
+                unselected += 1;
+            }
+        }
+        if findings.is_empty() {
+            Ok(Self {
+                scenarios,
+                unselected,
+            })
+        } else {
+            Err(LoadError::Findings(findings))
+        }
+    }
+}
+
+impl PlannedScenario {
+    /// The scenario as reports know it.
+    #[must_use]
+    pub fn for_report(&self) -> report::PlannedScenario {
+        let scenario = &self.scenario;
+        report::PlannedScenario {
+            id: scenario.id.clone(),
+            feature: scenario.feature.clone(),
+            about: scenario.about.clone(),
+            name: scenario.name.clone(),
+            file: scenario.file.shown.clone(),
+            line: scenario.line,
+            tags: scenario.tags.clone(),
+            steps: scenario
+                .steps
+                .iter()
+                .map(|step| PlannedStep {
+                    keyword: step.keyword.clone(),
+                    text: step.text.clone(),
+                    block: step.block.as_ref().map(document::Block::text),
+                    line: step.line,
+                    background: step.background,
+                })
+                .collect(),
+        }
+    }
+}

@@ -1,0 +1,461 @@
+//! Runs a plan: one cluster, a namespace for each scenario, cards clean in between. Emits events and decides nothing
+//! about how they are shown.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures::future::LocalBoxFuture;
+use k8s_openapi::api::core::v1::{Namespace, Pod};
+use kube::api::{Api, DeleteParams, ListParams};
+use report::{Emitter, Failure, Outcome, RunEnd, What};
+use tokio::sync::watch;
+
+use crate::plan::{Plan, PlannedScenario};
+use crate::registry::Registry;
+use crate::steps::card::leftovers;
+use crate::steps::nodes_of;
+use crate::testbed::{NodeWish, Testbed, TestbedError};
+use crate::wait::{Probe, until};
+use crate::world::World;
+use crate::{evidence, picture};
+
+/// Starts the cluster, with these nodes where the first scenario is known to want them.
+pub type Launch<'a> = Box<
+    dyn FnOnce(Vec<NodeWish>) -> LocalBoxFuture<'a, Result<Arc<dyn Testbed>, TestbedError>> + 'a,
+>;
+
+/// How a run goes on after a failure.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Stop at the first scenario that fails.
+    pub fail_fast: bool,
+    /// Stop at the first scenario that fails, and leave everything as it is.
+    pub keep_on_failure: bool,
+    /// Ending of namespaces, where several programs share a cluster.
+    pub suffix: String,
+}
+
+/// Runs scenarios of one run.
+pub struct Runner {
+    registry: Rc<Registry>,
+    emitter: Emitter,
+    folder: PathBuf,
+    options: Options,
+}
+
+/// How one scenario ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// As specified.
+    Passed,
+    /// Not as specified.
+    Failed(Failure),
+    /// Somebody stopped it.
+    Interrupted,
+    /// The cluster is gone; no scenario after it can run.
+    Broken(String),
+}
+
+/// How long a tear-down may take.
+const TEARDOWN: Duration = Duration::from_secs(60);
+/// How long evidence may take.
+const EVIDENCE: Duration = Duration::from_secs(30);
+/// How long a picture may take.
+const PICTURE: Duration = Duration::from_secs(3);
+
+impl Runner {
+    /// A runner that emits into `emitter` and keeps evidence under `folder`.
+    #[must_use]
+    pub fn new(
+        registry: Rc<Registry>,
+        emitter: Emitter,
+        folder: PathBuf,
+        options: Options,
+    ) -> Self {
+        Self {
+            registry,
+            emitter,
+            folder,
+            options,
+        }
+    }
+
+    /// The nodes that the first step of `plan` asks for.
+    #[must_use]
+    pub fn first_nodes(&self, plan: &Plan) -> Vec<NodeWish> {
+        plan.scenarios
+            .first()
+            .and_then(|planned| planned.bound.first())
+            .and_then(|(def, args)| nodes_of(self.registry.steps().get(*def)?.expression, args))
+            .unwrap_or_default()
+    }
+
+    /// Runs the whole plan. `stop` turns true when somebody wants to end it. The cluster is stopped at the end, unless
+    /// a failure is to be kept; then how to reach it is in a notice.
+    pub async fn run(
+        &self,
+        plan: &Plan,
+        launch: Launch<'_>,
+        stop: watch::Receiver<bool>,
+    ) -> RunEnd {
+        if plan.scenarios.is_empty() {
+            return RunEnd::NothingRan;
+        }
+        let started = Instant::now();
+        self.emitter.emit(What::PhaseStarted {
+            phase: "cluster".to_owned(),
+        });
+        let launched = tokio::select! {
+            launched = launch(self.first_nodes(plan)) => launched,
+            () = stopped(stop.clone()) => {
+                self.phase("cluster", Outcome::NotRun, "interrupted while starting", started);
+                return RunEnd::Interrupted;
+            }
+        };
+        let testbed = match launched {
+            Ok(testbed) => testbed,
+            Err(error) => {
+                self.phase("cluster", Outcome::Failed, "did not start", started);
+                return RunEnd::Broken {
+                    message: error.message,
+                };
+            }
+        };
+        self.phase("cluster", Outcome::Passed, "up", started);
+        self.emitter
+            .emit(What::EnvironmentKnown(testbed.environment()));
+        let mut end = RunEnd::Passed;
+        for (index, planned) in plan.scenarios.iter().enumerate() {
+            match self.scenario(index, planned, &testbed, stop.clone()).await {
+                Verdict::Passed => {}
+                Verdict::Failed(_) => {
+                    end = RunEnd::Failed;
+                    if self.options.fail_fast || self.options.keep_on_failure {
+                        break;
+                    }
+                }
+                Verdict::Interrupted => {
+                    end = RunEnd::Interrupted;
+                    break;
+                }
+                Verdict::Broken(message) => {
+                    end = RunEnd::Broken { message };
+                    break;
+                }
+            }
+        }
+        if end == RunEnd::Failed && self.options.keep_on_failure {
+            self.emitter.emit(What::Notice {
+                text: format!("the cluster is kept: {}", testbed.how_to_reach()),
+            });
+            return end;
+        }
+        let started = Instant::now();
+        self.emitter.emit(What::PhaseStarted {
+            phase: "tear-down".to_owned(),
+        });
+        match testbed.stop().await {
+            Ok(()) => self.phase("tear-down", Outcome::Passed, "nothing is left", started),
+            Err(error) => {
+                self.phase("tear-down", Outcome::Failed, &error.message, started);
+                if end == RunEnd::Passed {
+                    end = RunEnd::Broken {
+                        message: error.message,
+                    };
+                }
+            }
+        }
+        end
+    }
+
+    fn phase(&self, phase: &str, outcome: Outcome, detail: &str, started: Instant) {
+        self.emitter.emit(What::PhaseFinished {
+            phase: phase.to_owned(),
+            outcome,
+            detail: detail.to_owned(),
+            millis: millis(started),
+        });
+    }
+
+    /// Runs one scenario on a cluster that is up.
+    pub async fn scenario(
+        &self,
+        index: usize,
+        planned: &PlannedScenario,
+        testbed: &Arc<dyn Testbed>,
+        stop: watch::Receiver<bool>,
+    ) -> Verdict {
+        let started = Instant::now();
+        self.emitter.emit(What::ScenarioStarted { scenario: index });
+        let step_now = Rc::new(std::cell::Cell::new(0));
+        let tell: Rc<dyn Fn(&str)> = {
+            let (emitter, step_now) = (self.emitter.clone(), Rc::clone(&step_now));
+            Rc::new(move |state: &str| {
+                let state = state
+                    .lines()
+                    .next()
+                    .unwrap_or_default()
+                    .chars()
+                    .take(160)
+                    .collect();
+                emitter.emit(What::StepWaiting {
+                    scenario: index,
+                    step: step_now.get(),
+                    state,
+                });
+            })
+        };
+        let namespace = namespace_of(index, &planned.scenario.name, &self.options.suffix);
+        let mut world = World::new(Arc::clone(testbed), namespace, tell);
+        let (mut verdict, mut own_failure) = (Verdict::Passed, None);
+        if let Err(failure) = world.open().await {
+            verdict = Verdict::Failed(failure.clone());
+            own_failure = Some(failure);
+        }
+        for (step, (def, args)) in planned.bound.iter().enumerate() {
+            if verdict != Verdict::Passed {
+                self.step_finished(index, step, Outcome::NotRun, 0, None);
+                continue;
+            }
+            step_now.set(step);
+            self.emitter.emit(What::StepStarted {
+                scenario: index,
+                step,
+            });
+            let at = Instant::now();
+            let Some(def) = self.registry.steps().get(*def) else {
+                continue;
+            };
+            let result = tokio::select! {
+                result = tokio::time::timeout(def.timeout, (def.run)(&mut world, args)) => Some(result),
+                () = stopped(stop.clone()) => None,
+            };
+            let result = match result {
+                None => {
+                    verdict = Verdict::Interrupted;
+                    self.step_finished(index, step, Outcome::NotRun, millis(at), None);
+                    continue;
+                }
+                Some(Ok(result)) => result,
+                Some(Err(_)) => {
+                    let last = world
+                        .look()
+                        .await
+                        .map_or_else(|failure| failure.summary, |sight| sight.lines());
+                    Err(Failure::new(format!(
+                        "the step was not done within {} s",
+                        def.timeout.as_secs()
+                    ))
+                    .last(last))
+                }
+            };
+            let took = millis(at);
+            if let Ok(Some(picture)) = tokio::time::timeout(PICTURE, picture::take(&world)).await {
+                self.emitter.emit(What::PictureTaken {
+                    scenario: index,
+                    step,
+                    picture,
+                });
+            }
+            match result {
+                Ok(()) => self.step_finished(index, step, Outcome::Passed, took, None),
+                Err(failure) => {
+                    self.step_finished(index, step, Outcome::Failed, took, Some(failure.clone()));
+                    verdict = Verdict::Failed(failure);
+                }
+            }
+        }
+        if matches!(verdict, Verdict::Failed(_)) {
+            self.keep_evidence(index, planned, testbed.as_ref(), world.namespace())
+                .await;
+        }
+        if let Some(message) = world.broken() {
+            self.finished(index, Outcome::Failed, started, own_failure);
+            return Verdict::Broken(message);
+        }
+        let keep = self.options.keep_on_failure && matches!(verdict, Verdict::Failed(_));
+        if !keep
+            && verdict != Verdict::Interrupted
+            && let Err(failure) = teardown(testbed.as_ref(), world.namespace()).await
+            // A scenario that failed before has said what matters; one that passed has left something behind.
+            && verdict == Verdict::Passed
+        {
+            self.keep_evidence(index, planned, testbed.as_ref(), world.namespace())
+                .await;
+            verdict = Verdict::Failed(failure.clone());
+            own_failure = Some(failure);
+        }
+        let outcome = match &verdict {
+            Verdict::Passed => Outcome::Passed,
+            Verdict::Failed(_) | Verdict::Broken(_) => Outcome::Failed,
+            Verdict::Interrupted => Outcome::NotRun,
+        };
+        self.finished(index, outcome, started, own_failure);
+        verdict
+    }
+
+    fn step_finished(
+        &self,
+        scenario: usize,
+        step: usize,
+        outcome: Outcome,
+        millis: u64,
+        failure: Option<Failure>,
+    ) {
+        self.emitter.emit(What::StepFinished {
+            scenario,
+            step,
+            outcome,
+            millis,
+            failure,
+        });
+    }
+
+    fn finished(
+        &self,
+        scenario: usize,
+        outcome: Outcome,
+        started: Instant,
+        failure: Option<Failure>,
+    ) {
+        self.emitter.emit(What::ScenarioFinished {
+            scenario,
+            outcome,
+            millis: millis(started),
+            failure,
+        });
+    }
+
+    async fn keep_evidence(
+        &self,
+        index: usize,
+        planned: &PlannedScenario,
+        testbed: &dyn Testbed,
+        namespace: &str,
+    ) {
+        let folder = format!(
+            "evidence/{:02}-{}",
+            index + 1,
+            slug(&planned.scenario.name, 48)
+        );
+        let gathered = tokio::time::timeout(
+            EVIDENCE,
+            evidence::gather(testbed, namespace, &self.folder.join(&folder)),
+        )
+        .await;
+        self.emitter.emit(What::EvidenceKept {
+            scenario: index,
+            folder,
+            files: gathered.unwrap_or_default(),
+        });
+    }
+}
+
+/// Ends all pods of the namespace, waits until their devices are free and the cards are clean, and drops the namespace.
+async fn teardown(testbed: &dyn Testbed, namespace: &str) -> Result<(), Failure> {
+    let pods: Api<Pod> = Api::namespaced(testbed.client(), namespace);
+    let api = |what: &str, error: &kube::Error| {
+        Failure::new(format!("tear-down: cannot {what}: {error}"))
+    };
+    let running = pods
+        .list(&ListParams::default())
+        .await
+        .map_err(|error| api("list the pods", &error))?;
+    for name in running
+        .items
+        .into_iter()
+        .filter_map(|pod| pod.metadata.name)
+    {
+        match pods.delete(&name, &DeleteParams::default()).await {
+            Ok(_) => {}
+            Err(kube::Error::Api(status)) if status.code == 404 => {}
+            Err(error) => return Err(api(&format!("delete {name}"), &error)),
+        }
+    }
+    let clean = until(
+        TEARDOWN,
+        "the scenario leaves the cards as it found them",
+        |_| {},
+        async || {
+            let left = pods
+                .list(&ListParams::default())
+                .await
+                .map_err(|error| api("list the pods", &error))?;
+            let mut lines: Vec<String> = left
+                .items
+                .iter()
+                .map(|pod| {
+                    format!(
+                        "the pod {}",
+                        pod.metadata.name.as_deref().unwrap_or_default()
+                    )
+                })
+                .collect();
+            let claims: Api<k8s_openapi::api::resource::v1::ResourceClaim> =
+                Api::all(testbed.client());
+            let claims = claims
+                .list(&ListParams::default())
+                .await
+                .map_err(|error| api("list the claims", &error))?;
+            let cards = testbed
+                .cards()
+                .await
+                .map_err(|error| Failure::new(error.message))?;
+            lines.extend(leftovers(&crate::allocation::held(&claims.items), &cards));
+            Ok(if lines.is_empty() {
+                Probe::Ready(())
+            } else {
+                Probe::NotYet(lines.join("\n"))
+            })
+        },
+    )
+    .await;
+    let namespaces: Api<Namespace> = Api::all(testbed.client());
+    // Not waited for: nothing of a scenario is in it any more, and the controller takes seconds.
+    let _ = namespaces
+        .delete(namespace, &DeleteParams::background())
+        .await;
+    clean.map_err(|mut failure| {
+        let seen = failure.last_state.take().unwrap_or_default();
+        Failure::new("the scenario leaves something behind")
+            .versus("no pod, no allocated device, no GPU instance", seen)
+    })
+}
+
+/// Returns once somebody wants to stop; never where nobody can.
+async fn stopped(mut stop: watch::Receiver<bool>) {
+    if stop.wait_for(|stop| *stop).await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+fn millis(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+fn namespace_of(index: usize, name: &str, suffix: &str) -> String {
+    format!("s{}-{}{suffix}", index + 1, slug(name, 40))
+}
+
+/// `Seven small jobs run!` → `seven-small-jobs-run`.
+fn slug(name: &str, limit: usize) -> String {
+    let mut slug = String::new();
+    for c in name.chars() {
+        if c.is_ascii_alphanumeric() {
+            slug.push(c.to_ascii_lowercase());
+        } else if !slug.ends_with('-') && !slug.is_empty() {
+            slug.push('-');
+        }
+        if slug.len() >= limit {
+            break;
+        }
+    }
+    let slug = slug.trim_end_matches('-');
+    if slug.is_empty() {
+        "scenario".to_owned()
+    } else {
+        slug.to_owned()
+    }
+}

@@ -1,0 +1,95 @@
+//! The card itself, against what Kubernetes believes of it.
+
+use std::time::Duration;
+
+use report::Failure;
+
+use crate::agreement::disagreements;
+use crate::registry::{Args, Kind, Registry, StepResult};
+use crate::wait::Probe;
+use crate::world::World;
+
+pub(super) fn register(steps: &mut Registry) {
+    steps
+        .add(Kind::Then, "claims, counters and the card agree", |world, args| Box::pin(agree(world, args)))
+        .doc("Every allocated device is published and given once; no counter is overdrawn; and NVML on the node has exactly the GPU instances that the claims hold, with their profiles and placements.")
+        .example("Then claims, counters and the card agree");
+    steps
+        .add(Kind::Then, "the card is whole again", |world, args| {
+            Box::pin(whole(world, args))
+        })
+        .doc("No claim holds a device, and NVML has no GPU instance on any card.")
+        .example("Then the card is whole again");
+}
+
+/// How long the node may lag behind the API: claims are released when the pod is gone, not before.
+const LAG: Duration = Duration::from_secs(15);
+
+async fn agree(world: &mut World, _: &Args) -> StepResult {
+    let mut held = 0;
+    let result = world
+        .until(LAG, "claims, counters and the card agree", async || {
+            let (sight, pools, cards) = (
+                world.look().await?,
+                world.published().await?,
+                world.cards().await?,
+            );
+            held = sight.held.len();
+            let wrong = disagreements(&pools, &sight.held, &cards);
+            Ok(if wrong.is_empty() {
+                Probe::Ready(())
+            } else {
+                Probe::NotYet(wrong.join("\n"))
+            })
+        })
+        .await;
+    result.map_err(|mut failure| {
+        let seen = failure.last_state.take().unwrap_or_default();
+        Failure::new("claims, counters and the card do not agree").versus(
+            format!("{held} allocated devices, each once, each on the card"),
+            seen,
+        )
+    })
+}
+
+async fn whole(world: &mut World, _: &Args) -> StepResult {
+    let result = world
+        .until(LAG, "the card is whole again", async || {
+            let (sight, cards) = (world.look().await?, world.cards().await?);
+            let left = leftovers(&sight.held, &cards);
+            Ok(if left.is_empty() {
+                Probe::Ready(())
+            } else {
+                Probe::NotYet(left.join("\n"))
+            })
+        })
+        .await;
+    result.map_err(|mut failure| {
+        let seen = failure.last_state.take().unwrap_or_default();
+        Failure::new("something is left").versus("no allocated device, no GPU instance", seen)
+    })
+}
+
+/// What is still given out or cut.
+pub(crate) fn leftovers(
+    held: &[crate::allocation::Held],
+    nodes: &[crate::testbed::NodeCards],
+) -> Vec<String> {
+    let claims = held.iter().map(|held| {
+        format!(
+            "the claim {}/{} holds {}",
+            held.namespace, held.claim, held.device
+        )
+    });
+    let instances = nodes.iter().flat_map(|node| {
+        node.cards.iter().flat_map(move |card| {
+            card.instances.iter().map(move |it| {
+                format!(
+                    "{} card {}: GPU instance {} ({} at memory slice {})",
+                    node.node, card.index, it.id, it.profile, it.start
+                )
+            })
+        })
+    });
+    claims.chain(instances).collect()
+}

@@ -1,0 +1,24 @@
+//! The steps, a file for each topic.
+//! Not here: how steps are found and run.
+//! Data comes from the cluster through [`crate::World`] and goes out as success or as a failure that says why.
+
+pub(crate) mod card;
+pub(crate) mod catalogue;
+mod node;
+mod order;
+mod pod;
+
+use crate::registry::Registry;
+
+pub(crate) use node::nodes_of;
+
+/// Every step of this program.
+#[must_use]
+pub fn registry() -> Registry {
+    let mut steps = Registry::default();
+    node::register(&mut steps);
+    pod::register(&mut steps);
+    card::register(&mut steps);
+    order::register(&mut steps);
+    steps
+}

@@ -1,0 +1,137 @@
+//! What scenarios need of a cluster. The real one is in `process`; the runner's own tests bring one of their own,
+//! in memory, that can also be wrong on purpose.
+
+use std::path::Path;
+
+use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+
+/// A node that a scenario asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeWish {
+    /// Its name.
+    pub name: String,
+    /// Model and count of its cards, in index order.
+    pub cards: Vec<(String, usize)>,
+    /// MIG mode is on at boot, on the cards that have it.
+    pub mig: bool,
+}
+
+/// What NVML says on a node: the card itself, apart from everything that Kubernetes believes of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeCards {
+    /// Name of the node.
+    pub node: String,
+    /// Cards in index order.
+    pub cards: Vec<CardState>,
+}
+
+/// One card.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CardState {
+    /// Index on the node.
+    pub index: u32,
+    /// Minor number, by which the driver names devices.
+    pub minor: u32,
+    /// Model name of the catalogue.
+    pub model: String,
+    /// UUID.
+    pub uuid: String,
+    /// MIG mode is on.
+    pub mig: bool,
+    /// Memory slices; 0 where the card cannot be partitioned.
+    pub memory_slices: u32,
+    /// GPU instances, by id.
+    pub instances: Vec<InstanceState>,
+}
+
+/// One GPU instance.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InstanceState {
+    /// Its id.
+    pub id: u32,
+    /// Id of its profile.
+    pub profile_id: u32,
+    /// Name of its profile, as `1g.5gb`.
+    pub profile: String,
+    /// First memory slice.
+    pub start: u32,
+    /// Memory slices.
+    pub size: u32,
+    /// UUIDs of the MIG devices in it, one for each compute instance.
+    pub mig_uuids: Vec<String>,
+}
+
+/// What a program in a pod printed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExecOutput {
+    /// Exit code, where the API told it.
+    pub code: Option<i32>,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+/// The cluster could not do what was asked.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{message}")]
+pub struct TestbedError {
+    /// What was tried, on what, and what to do next.
+    pub message: String,
+    /// The run cannot go on: a component died, the machine lacks something.
+    pub fatal: bool,
+}
+
+impl TestbedError {
+    /// An error after which the run can go on.
+    #[must_use]
+    pub fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            fatal: false,
+        }
+    }
+
+    /// An error after which it cannot.
+    #[must_use]
+    pub fn fatal(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            fatal: true,
+        }
+    }
+}
+
+/// A cluster as scenarios see it.
+pub trait Testbed: Send + Sync {
+    /// A client of its API with all rights.
+    fn client(&self) -> kube::Client;
+
+    /// Gives the cluster exactly these nodes, clean, and returns when their devices are published. Does nothing where
+    /// they are so already.
+    fn shape<'a>(&'a self, nodes: &'a [NodeWish]) -> BoxFuture<'a, Result<(), TestbedError>>;
+
+    /// What NVML says on each node now.
+    fn cards(&self) -> BoxFuture<'_, Result<Vec<NodeCards>, TestbedError>>;
+
+    /// Runs a program in the only container of a pod, through the kubelet.
+    fn exec<'a>(
+        &'a self,
+        namespace: &'a str,
+        pod: &'a str,
+        argv: &'a [&'a str],
+    ) -> BoxFuture<'a, Result<ExecOutput, TestbedError>>;
+
+    /// Writes what is known below the API (component logs, driver state) into `folder`.
+    fn evidence<'a>(&'a self, folder: &'a Path) -> BoxFuture<'a, Result<(), TestbedError>>;
+
+    /// What the cluster is made of.
+    fn environment(&self) -> report::Environment;
+
+    /// How a person reaches a cluster that was kept.
+    fn how_to_reach(&self) -> String;
+
+    /// Ends the cluster; nothing of it is left.
+    fn stop(&self) -> BoxFuture<'_, Result<(), TestbedError>>;
+}

@@ -1,0 +1,377 @@
+//! What one scenario knows: its namespace, the pods it made, and what it sees of the cluster.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{Event, Namespace, Pod, ServiceAccount};
+use k8s_openapi::api::resource::v1::{ResourceClaim, ResourceClaimTemplate, ResourceSlice};
+use kube::api::{Api, DeleteParams, ListParams, PostParams};
+use report::Failure;
+use serde_json::json;
+
+use crate::allocation::{self, PublishedPool};
+use crate::sight::{PodSight, Sight};
+use crate::testbed::{NodeCards, NodeWish, Testbed, TestbedError};
+use crate::wait::{Probe, until};
+
+/// Image of the test pods; the cluster brings it.
+const IMAGE: &str = "sliceproof.local/gpu-test:1";
+/// Label of every object that a scenario makes.
+const LABEL: &str = "sliceproof.local/scenario";
+
+/// What a pod asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Ask {
+    /// A partition of a profile.
+    Profile(String),
+    /// A whole card.
+    WholeCard,
+    /// Whatever a class admits.
+    Class(String),
+}
+
+impl Ask {
+    pub(crate) fn shown(&self) -> String {
+        match self {
+            Self::Profile(profile) => profile.clone(),
+            Self::WholeCard => "a whole card".to_owned(),
+            Self::Class(class) => format!("any of {class}"),
+        }
+    }
+
+    fn class(&self) -> &str {
+        match self {
+            Self::Profile(_) => "mig.nvidia.com",
+            Self::WholeCard => "gpu.nvidia.com",
+            Self::Class(class) => class,
+        }
+    }
+
+    fn template(&self) -> String {
+        let name = match self {
+            Self::Profile(profile) => format!("one-{profile}"),
+            Self::WholeCard => "whole-card".to_owned(),
+            Self::Class(class) => format!("any-{class}"),
+        };
+        name.to_lowercase()
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+            .collect()
+    }
+}
+
+/// A pod that the scenario made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Made {
+    pub(crate) pod: String,
+    pub(crate) ask: Ask,
+    /// The scenario has ended it.
+    pub(crate) ended: bool,
+    /// Devices in anybody's hands when it came, where it came alone.
+    pub(crate) before: Option<Vec<(String, String)>>,
+}
+
+/// The state of one scenario.
+pub struct World {
+    testbed: Arc<dyn Testbed>,
+    namespace: String,
+    tell: Rc<dyn Fn(&str)>,
+    pub(crate) made: Vec<Made>,
+    templates: Vec<String>,
+    pub(crate) nodes: Vec<NodeWish>,
+    /// Pods that the last assertion found waiting.
+    pub(crate) waiting: Vec<String>,
+    /// Why the cluster can do nothing more.
+    broken: RefCell<Option<String>>,
+}
+
+impl World {
+    pub(crate) fn new(
+        testbed: Arc<dyn Testbed>,
+        namespace: String,
+        tell: Rc<dyn Fn(&str)>,
+    ) -> Self {
+        Self {
+            testbed,
+            namespace,
+            tell,
+            made: Vec::new(),
+            templates: Vec::new(),
+            nodes: Vec::new(),
+            waiting: Vec::new(),
+            broken: RefCell::default(),
+        }
+    }
+
+    /// The namespace of the scenario.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// The cluster.
+    #[must_use]
+    pub fn testbed(&self) -> &dyn Testbed {
+        self.testbed.as_ref()
+    }
+
+    pub(crate) fn pods(&self) -> Api<Pod> {
+        Api::namespaced(self.testbed.client(), &self.namespace)
+    }
+
+    fn claims(&self) -> Api<ResourceClaim> {
+        Api::all(self.testbed.client())
+    }
+
+    /// Waits for `probe`, telling whoever watches what is seen.
+    pub(crate) async fn until<T>(
+        &self,
+        limit: Duration,
+        what: &str,
+        probe: impl AsyncFnMut() -> Result<Probe<T>, Failure>,
+    ) -> Result<T, Failure> {
+        let tell = Rc::clone(&self.tell);
+        match until(limit, what, move |state| tell(state), probe).await {
+            Ok(value) => Ok(value),
+            Err(failure) => Err(self.explained(failure).await),
+        }
+    }
+
+    /// Adds what the cluster complained about to a failure that waited in vain.
+    async fn explained(&self, mut failure: Failure) -> Failure {
+        if failure.last_state.is_none() {
+            return failure;
+        }
+        let warnings = self.warnings().await;
+        if !warnings.is_empty() {
+            let state = failure.last_state.take().unwrap_or_default();
+            failure.last_state = Some(format!("{state}\n{}", warnings.join("\n")));
+        }
+        failure
+    }
+
+    /// The newest warning of each object in the namespace, at most five; scheduling is reported elsewhere.
+    async fn warnings(&self) -> Vec<String> {
+        let events: Api<Event> = Api::namespaced(self.testbed.client(), &self.namespace);
+        let Ok(list) = events.list(&ListParams::default()).await else {
+            return Vec::new();
+        };
+        let mut lines: Vec<String> = Vec::new();
+        for event in list.items.iter().rev() {
+            if event.type_.as_deref() != Some("Warning")
+                || event.reason.as_deref() == Some("FailedScheduling")
+            {
+                continue;
+            }
+            let object = event.involved_object.name.clone().unwrap_or_default();
+            let text: String = event
+                .message
+                .clone()
+                .unwrap_or_default()
+                .chars()
+                .take(300)
+                .collect();
+            let line = format!(
+                "{object}: {}: {text}",
+                event.reason.clone().unwrap_or_default()
+            );
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+            if lines.len() == 5 {
+                break;
+            }
+        }
+        lines
+    }
+
+    /// Makes the namespace, with the service account that pods need, so that nothing has to wait for a controller.
+    pub(crate) async fn open(&self) -> Result<(), Failure> {
+        let namespaces: Api<Namespace> = Api::all(self.testbed.client());
+        let namespace =
+            object(json!({ "metadata": { "name": self.namespace, "labels": { LABEL: "yes" } } }))?;
+        namespaces
+            .create(&PostParams::default(), &namespace)
+            .await
+            .map_err(|error| api("create the namespace", &error))?;
+        let accounts: Api<ServiceAccount> = Api::namespaced(self.testbed.client(), &self.namespace);
+        let account = object(json!({ "metadata": { "name": "default" } }))?;
+        match accounts.create(&PostParams::default(), &account).await {
+            Ok(_) => Ok(()),
+            // The controller was faster.
+            Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
+            Err(error) => Err(api("create the service account", &error)),
+        }
+    }
+
+    /// Gives the cluster these nodes.
+    pub(crate) async fn shape(&mut self, nodes: Vec<NodeWish>) -> Result<(), Failure> {
+        self.testbed
+            .shape(&nodes)
+            .await
+            .map_err(|error| self.broken_by(&error))?;
+        self.nodes = nodes;
+        Ok(())
+    }
+
+    /// Creates a pod that claims `ask`; does not wait for anything.
+    pub(crate) async fn claim(
+        &mut self,
+        ask: Ask,
+        before: Option<Vec<(String, String)>>,
+    ) -> Result<(), Failure> {
+        let template = ask.template();
+        if !self.templates.contains(&template) {
+            let mut exactly = json!({ "deviceClassName": ask.class() });
+            if let Ask::Profile(profile) = &ask {
+                let expression =
+                    format!("device.attributes[\"gpu.nvidia.com\"].profile == \"{profile}\"");
+                exactly["selectors"] = json!([{ "cel": { "expression": expression } }]);
+            }
+            let templates: Api<ResourceClaimTemplate> =
+                Api::namespaced(self.testbed.client(), &self.namespace);
+            let wanted = object(json!({
+                "metadata": { "name": template, "labels": { LABEL: "yes" } },
+                "spec": { "spec": { "devices": { "requests": [{ "name": "gpu", "exactly": exactly }] } } }
+            }))?;
+            templates
+                .create(&PostParams::default(), &wanted)
+                .await
+                .map_err(|error| api("create the ResourceClaimTemplate", &error))?;
+            self.templates.push(template.clone());
+        }
+        let name = format!("pod-{}", self.made.len() + 1);
+        let pod = object(json!({
+            "metadata": { "name": name, "labels": { LABEL: "yes" } },
+            "spec": {
+                "restartPolicy": "Never",
+                "terminationGracePeriodSeconds": 2,
+                "automountServiceAccountToken": false,
+                "enableServiceLinks": false,
+                "resourceClaims": [{ "name": "gpu", "resourceClaimTemplateName": template }],
+                "containers": [{
+                    "name": "main",
+                    "image": IMAGE,
+                    "imagePullPolicy": "Never",
+                    // The shell is process 1 and must obey SIGTERM itself: process 1 has no default action.
+                    "command": ["sh", "-c", "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done"],
+                    "resources": { "claims": [{ "name": "gpu" }] }
+                }]
+            }
+        }))?;
+        self.pods()
+            .create(&PostParams::default(), &pod)
+            .await
+            .map_err(|error| api(&format!("create {name}"), &error))?;
+        self.made.push(Made {
+            pod: name,
+            ask,
+            ended: false,
+            before,
+        });
+        Ok(())
+    }
+
+    /// Ends a pod and waits until it is gone.
+    pub(crate) async fn end(&mut self, pod: &str) -> Result<(), Failure> {
+        self.delete(pod).await?;
+        self.gone(&[pod.to_owned()], Duration::from_secs(30)).await
+    }
+
+    /// Asks for the end of a pod.
+    pub(crate) async fn delete(&mut self, pod: &str) -> Result<(), Failure> {
+        match self.pods().delete(pod, &DeleteParams::default()).await {
+            Ok(_) => {}
+            Err(kube::Error::Api(status)) if status.code == 404 => {}
+            Err(error) => return Err(api(&format!("delete {pod}"), &error)),
+        }
+        for made in self.made.iter_mut().filter(|made| made.pod == pod) {
+            made.ended = true;
+        }
+        Ok(())
+    }
+
+    /// Waits until these pods are gone from the API.
+    pub(crate) async fn gone(&self, pods: &[String], limit: Duration) -> Result<(), Failure> {
+        self.until(limit, "the pods end", async || {
+            let sight = self.look().await?;
+            let left: Vec<String> = sight
+                .pods
+                .iter()
+                .filter(|pod| pods.contains(&pod.name))
+                .map(PodSight::line)
+                .collect();
+            Ok(if left.is_empty() {
+                Probe::Ready(())
+            } else {
+                Probe::NotYet(left.join("; "))
+            })
+        })
+        .await
+    }
+
+    /// The pods of the scenario and every device that any claim of the cluster holds, now.
+    pub(crate) async fn look(&self) -> Result<Sight, Failure> {
+        let everything = ListParams::default();
+        let (pods, claims) = (self.pods(), self.claims());
+        let (pods, claims) = tokio::join!(pods.list(&everything), claims.list(&everything));
+        let pods = pods.map_err(|error| api("list the pods", &error))?;
+        let claims = claims.map_err(|error| api("list the ResourceClaims", &error))?;
+        let mut pods: Vec<PodSight> = pods.items.iter().map(PodSight::of).collect();
+        pods.sort_by_key(|pod| self.made.iter().position(|made| made.pod == pod.name));
+        Ok(Sight {
+            pods,
+            held: allocation::held(&claims.items),
+            namespace: self.namespace.clone(),
+        })
+    }
+
+    /// What the drivers publish, now.
+    pub(crate) async fn published(&self) -> Result<Vec<PublishedPool>, Failure> {
+        let slices: Api<ResourceSlice> = Api::all(self.testbed.client());
+        let list = slices
+            .list(&ListParams::default())
+            .await
+            .map_err(|error| api("list the ResourceSlices", &error))?;
+        Ok(allocation::pools(&list.items))
+    }
+
+    /// What NVML says on the nodes, now.
+    pub(crate) async fn cards(&self) -> Result<Vec<NodeCards>, Failure> {
+        self.testbed
+            .cards()
+            .await
+            .map_err(|error| self.broken_by(&error))
+    }
+
+    fn broken_by(&self, error: &TestbedError) -> Failure {
+        if error.fatal {
+            *self.broken.borrow_mut() = Some(error.message.clone());
+        }
+        Failure::new(error.message.clone())
+    }
+
+    /// Why the cluster can do nothing more, where it cannot.
+    pub(crate) fn broken(&self) -> Option<String> {
+        self.broken.borrow().clone()
+    }
+
+    pub(crate) fn ask_of(&self, pod: &str) -> Option<&Ask> {
+        self.made
+            .iter()
+            .find(|made| made.pod == pod)
+            .map(|made| &made.ask)
+    }
+}
+
+/// A Kubernetes object from its JSON.
+fn object<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> Result<T, Failure> {
+    serde_json::from_value(value)
+        .map_err(|error| Failure::new(format!("a manifest of this program is wrong: {error}")))
+}
+
+pub(crate) fn api(what: &str, error: &kube::Error) -> Failure {
+    Failure::new(format!("cannot {what}: {error}"))
+}

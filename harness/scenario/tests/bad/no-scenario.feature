@@ -1,0 +1,2 @@
+Feature: A feature without a scenario
+  It has a description and nothing else.

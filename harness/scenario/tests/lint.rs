@@ -1,0 +1,175 @@
+//! Feature files that are wrong on purpose: each must be refused, with the place and the remedy, and the text that a
+//! person reads is kept as a snapshot.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test says what it expects"
+)]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use scenario::{Filter, LoadError, Plan, SourceFile, registry, render};
+
+fn bad(name: &str) -> Arc<SourceFile> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/bad")
+        .join(format!("{name}.feature"));
+    SourceFile::new(
+        format!("bad/{name}.feature"),
+        std::fs::read_to_string(path).expect("a fixture"),
+    )
+}
+
+fn findings(files: &[Arc<SourceFile>]) -> Vec<scenario::Finding> {
+    match Plan::of(&registry(), files, &Filter::default()) {
+        Err(LoadError::Findings(findings)) => findings,
+        Err(other) => panic!("{other}"),
+        Ok(plan) => panic!(
+            "the lint is content with {} scenarios",
+            plan.scenarios.len()
+        ),
+    }
+}
+
+fn snapshot(name: &str) {
+    let text = render(&findings(&[bad(name)]), false);
+    insta::assert_snapshot!(name, text);
+}
+
+#[test]
+fn undefined_steps() {
+    snapshot("undefined");
+}
+
+#[test]
+fn mistyped_keywords() {
+    snapshot("keywords");
+}
+
+#[test]
+fn an_empty_file() {
+    snapshot("nothing");
+}
+
+#[test]
+fn a_feature_without_scenarios() {
+    snapshot("no-scenario");
+}
+
+#[test]
+fn scenarios_that_assert_nothing_and_names_that_are_there_twice() {
+    snapshot("no-assertion");
+}
+
+#[test]
+fn values_that_do_not_exist() {
+    snapshot("values");
+}
+
+#[test]
+fn steps_in_the_wrong_place() {
+    snapshot("shape");
+}
+
+#[test]
+fn outlines() {
+    snapshot("outline");
+}
+
+#[test]
+fn lines_that_are_nothing() {
+    snapshot("lines");
+}
+
+#[test]
+fn everything_is_told_at_once() {
+    let all = ["undefined", "keywords", "nothing", "values"].map(bad);
+    let together = findings(&all);
+    for name in ["undefined", "keywords", "nothing", "values"] {
+        let file = format!("bad/{name}.feature");
+        assert!(
+            together.iter().any(|finding| finding.file.shown == file),
+            "{name} is missing"
+        );
+    }
+}
+
+#[test]
+fn paths_that_give_nothing_are_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = folder.path().join("notes.txt");
+    std::fs::write(&text, "x").expect("written");
+    let load = |path: PathBuf| match Plan::load(&registry(), &[path], &Filter::default()) {
+        Err(LoadError::Source(errors)) => errors.into_iter().next().expect("an error").to_string(),
+        other => panic!("{other:?}"),
+    };
+    assert!(load(folder.path().join("nowhere")).starts_with("there is no file or folder"));
+    assert!(load(folder.path().to_owned()).contains("holds no .feature file"));
+    assert!(load(text).contains("is not a feature file"));
+}
+
+#[test]
+fn our_own_scenarios_have_nothing_wrong() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let plan = match Plan::load(&registry(), &[root], &Filter::default()) {
+        Ok(plan) => plan,
+        Err(LoadError::Findings(findings)) => panic!("{}", render(&findings, false)),
+        Err(error) => panic!("{error}"),
+    };
+    assert!(plan.scenarios.len() >= 12, "{}", plan.scenarios.len());
+    assert_eq!(plan.unselected, 0);
+    let ids: std::collections::BTreeSet<&str> = plan
+        .scenarios
+        .iter()
+        .map(|it| it.scenario.id.as_str())
+        .collect();
+    assert_eq!(ids.len(), plan.scenarios.len(), "ids are unique");
+}
+
+#[test]
+fn every_step_is_documented_and_its_example_is_one() {
+    let steps = registry();
+    for def in steps.steps() {
+        assert!(!def.doc.is_empty(), "{}: no doc", def.expression);
+        let text = format!(
+            "Feature: f\n  Scenario: s\n    {}\n{}",
+            def.example.replace('\n', "\n    "),
+            match def.kind {
+                scenario::Kind::Then => "",
+                _ => "    Then 1 pod runs\n",
+            }
+        );
+        let file = SourceFile::new("example.feature", text);
+        match Plan::of(&steps, &[file], &Filter::default()) {
+            Ok(_) => {}
+            Err(LoadError::Findings(findings)) => {
+                panic!("{}: {}", def.expression, render(&findings, false))
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+#[test]
+fn tags_and_names_select() {
+    let text = "@a\nFeature: f\n  @b\n  Scenario: one\n    Then 1 pod runs\n\n  @c\n  Scenario: two\n    Then 1 pod runs\n";
+    let file = SourceFile::new("scenarios/x/y.feature", text);
+    let ids = |tags: Option<&str>, name: Option<&str>| -> Vec<String> {
+        let filter = Filter::parse(tags, name).expect("a filter");
+        let plan = Plan::of(&registry(), &[Arc::clone(&file)], &filter).expect("a plan");
+        plan.scenarios
+            .into_iter()
+            .map(|it| it.scenario.id)
+            .collect()
+    };
+    assert_eq!(ids(None, None), ["x/y::one", "x/y::two"]);
+    assert_eq!(ids(Some("@a and not @b"), None), ["x/y::two"]);
+    assert_eq!(ids(Some("@b or @c"), None).len(), 2);
+    assert_eq!(ids(Some("not (@b or @c)"), None).len(), 0);
+    assert_eq!(ids(None, Some("^tw")), ["x/y::two"]);
+    assert_eq!(ids(None, Some("^x/y::one$")), ["x/y::one"]);
+    assert!(Filter::parse(Some("@a not @b"), None).is_err());
+    assert!(Filter::parse(Some("smoke"), None).is_err());
+    assert!(Filter::parse(None, Some("(")).is_err());
+}

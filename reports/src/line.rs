@@ -1,0 +1,278 @@
+//! Plain lines for logs and CI: one aligned line per operation, nothing that moves.
+
+use std::io::Write;
+
+use crate::event::{Event, Failure, Outcome, PlannedScenario, RunEnd, What};
+use crate::{Recorder, Sink, human};
+
+/// Writes plain lines. Used where the output is not a terminal.
+pub struct Plain<W> {
+    out: W,
+    lines: Lines,
+}
+
+impl<W: Write + Send> Plain<W> {
+    /// Lines to `out`. `folder` is where the last lines say that the reports lie.
+    pub fn new(out: W, folder: impl Into<String>) -> Self {
+        Self {
+            out,
+            lines: Lines::new(false, folder.into()),
+        }
+    }
+}
+
+impl<W: Write + Send> Sink for Plain<W> {
+    fn on(&mut self, event: &Event) {
+        for line in self.lines.of(event) {
+            // Nobody is left to tell when stdout is gone.
+            let _ = writeln!(self.out, "{line}");
+        }
+        let _ = self.out.flush();
+    }
+}
+
+/// Turns events into lines; shared by the plain and the live sink so that both say the same.
+pub(crate) struct Lines {
+    colour: bool,
+    folder: String,
+    scenarios: Vec<PlannedScenario>,
+    recorder: Recorder,
+}
+
+const GREEN: &str = "32";
+const RED: &str = "31;1";
+const DIM: &str = "2";
+const BOLD: &str = "1";
+const YELLOW: &str = "33";
+
+impl Lines {
+    pub(crate) fn new(colour: bool, folder: String) -> Self {
+        Self {
+            colour,
+            folder,
+            scenarios: Vec::new(),
+            recorder: Recorder::default(),
+        }
+    }
+
+    pub(crate) fn paint(&self, code: &str, text: &str) -> String {
+        if self.colour {
+            format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    pub(crate) fn step_text(&self, scenario: usize, step: usize) -> String {
+        self.scenarios
+            .get(scenario)
+            .and_then(|scenario| scenario.steps.get(step))
+            .map(|step| format!("{} {}", step.keyword, step.text))
+            .unwrap_or_default()
+    }
+
+    pub(crate) fn scenario(&self, scenario: usize) -> Option<(usize, usize, &PlannedScenario)> {
+        self.scenarios
+            .get(scenario)
+            .map(|plan| (scenario + 1, self.scenarios.len(), plan))
+    }
+
+    fn mark(&self, outcome: Outcome) -> String {
+        match outcome {
+            Outcome::Passed => self.paint(GREEN, "ok  "),
+            Outcome::Failed => self.paint(RED, "FAIL"),
+            Outcome::NotRun => self.paint(YELLOW, "--  "),
+        }
+    }
+
+    fn failure(&self, failure: &Failure, indent: &str) -> Vec<String> {
+        let mut lines = failure.lines().into_iter();
+        let first = lines
+            .next()
+            .map(|line| format!("{indent}{}", self.paint(RED, &line)));
+        first
+            .into_iter()
+            .chain(lines.map(|line| format!("{indent}{line}")))
+            .collect()
+    }
+
+    /// The lines that `event` adds.
+    pub(crate) fn of(&mut self, event: &Event) -> Vec<String> {
+        self.recorder.on(event);
+        let clock = self.paint(DIM, &format!("{:>9}", human(event.elapsed_ms)));
+        match &event.what {
+            What::RunStarted(start) => {
+                self.scenarios.clone_from(&start.scenarios);
+                let mut lines = vec![format!(
+                    "{} {}",
+                    self.paint(
+                        BOLD,
+                        &format!("sliceproof {}", start.environment.sliceproof)
+                    ),
+                    self.paint(DIM, &format!("run {}", start.run)),
+                )];
+                let unselected = match start.unselected {
+                    0 => String::new(),
+                    n => format!(", {n} not selected"),
+                };
+                lines.push(format!(
+                    "{} scenario{} selected{unselected}",
+                    start.scenarios.len(),
+                    plural(start.scenarios.len())
+                ));
+                lines
+            }
+            What::PhaseFinished {
+                phase,
+                outcome,
+                detail,
+                millis,
+            } => {
+                let took = self.paint(DIM, &human(*millis));
+                vec![format!(
+                    "{clock}  {} {phase}: {detail} {took}",
+                    self.mark(*outcome)
+                )]
+            }
+            What::ScenarioStarted { scenario } => {
+                let Some((number, of, plan)) = self.scenario(*scenario) else {
+                    return Vec::new();
+                };
+                let place = self.paint(DIM, &format!("{}:{}", plan.file, plan.line));
+                let mut lines = Vec::new();
+                let first_of_feature = *scenario == 0
+                    || self
+                        .scenarios
+                        .get(*scenario - 1)
+                        .is_none_or(|before| before.feature != plan.feature);
+                if first_of_feature {
+                    lines.push(String::new());
+                    lines.push(self.paint(BOLD, &plan.feature));
+                }
+                lines.push(format!(
+                    "{clock}  {} {}  {place}",
+                    self.paint(BOLD, &format!("{number}/{of}")),
+                    plan.name
+                ));
+                lines
+            }
+            What::StepFinished {
+                scenario,
+                step,
+                outcome,
+                millis,
+                failure,
+            } => {
+                let text = self.step_text(*scenario, *step);
+                let text = if *outcome == Outcome::NotRun {
+                    self.paint(DIM, &text)
+                } else {
+                    text
+                };
+                let took = if *outcome == Outcome::NotRun {
+                    String::new()
+                } else {
+                    self.paint(DIM, &human(*millis))
+                };
+                let mut lines = vec![
+                    format!("{clock}    {} {text} {took}", self.mark(*outcome))
+                        .trim_end()
+                        .to_owned(),
+                ];
+                if let Some(failure) = failure {
+                    lines.extend(self.failure(failure, "                    "));
+                }
+                lines
+            }
+            What::EvidenceKept { folder, files, .. } => {
+                vec![format!(
+                    "{clock}         evidence: {}/{folder} ({} files)",
+                    self.folder,
+                    files.len()
+                )]
+            }
+            What::ScenarioFinished {
+                outcome,
+                millis,
+                failure,
+                ..
+            } => {
+                let took = self.paint(DIM, &human(*millis));
+                let word = match outcome {
+                    Outcome::Passed => "passed",
+                    Outcome::Failed => "failed",
+                    Outcome::NotRun => "not run",
+                };
+                let mut lines = Vec::new();
+                if let Some(failure) = failure {
+                    lines.extend(self.failure(failure, "                    "));
+                }
+                lines.push(format!("{clock}  {} {word} {took}", self.mark(*outcome)));
+                lines
+            }
+            What::Notice { text } => {
+                vec![format!("{clock}  {} {text}", self.paint(YELLOW, "note"))]
+            }
+            What::RunFinished { end, millis, .. } => self.closing(end, *millis),
+            What::PhaseStarted { .. }
+            | What::PhaseProgress { .. }
+            | What::EnvironmentKnown(_)
+            | What::StepStarted { .. }
+            | What::StepWaiting { .. }
+            | What::PictureTaken { .. } => Vec::new(),
+        }
+    }
+
+    fn closing(&self, end: &RunEnd, millis: u64) -> Vec<String> {
+        let results = self.recorder.results();
+        let mut lines = vec![String::new()];
+        let failed: Vec<_> = results
+            .scenarios
+            .iter()
+            .filter(|scenario| scenario.outcome == Outcome::Failed)
+            .collect();
+        if !failed.is_empty() {
+            lines.push(self.paint(BOLD, "failures"));
+            for scenario in failed {
+                lines.push(format!("  {} {}", self.paint(RED, "FAIL"), scenario.id));
+                if let Some((step, failure)) = scenario.why() {
+                    let line = step.map_or(scenario.line, |step| step.line);
+                    if let Some(step) = step {
+                        lines.push(format!(
+                            "       {} {}  ({}:{line})",
+                            step.keyword, step.text, scenario.file
+                        ));
+                    }
+                    lines.extend(self.failure(failure, "       "));
+                }
+                if let Some(evidence) = &scenario.evidence {
+                    lines.push(format!("       evidence:   {}/{evidence}", self.folder));
+                }
+            }
+            lines.push(String::new());
+        }
+        let totals = results.totals;
+        let mut counts = vec![format!("{} passed", totals.passed)];
+        if totals.failed > 0 {
+            counts.push(format!("{} failed", totals.failed));
+        }
+        if totals.not_run > 0 {
+            counts.push(format!("{} not run", totals.not_run));
+        }
+        let counts = counts.join(", ");
+        let verdict = match end {
+            RunEnd::Passed => self.paint(GREEN, &format!("passed: {counts}")),
+            RunEnd::Failed => self.paint(RED, &format!("failed: {counts}")),
+            RunEnd::Interrupted => self.paint(YELLOW, &format!("interrupted: {counts}")),
+            RunEnd::NothingRan => self.paint(YELLOW, "nothing ran"),
+            RunEnd::Broken { message } => self.paint(RED, &format!("could not run: {message}")),
+        };
+        lines.push(format!("{verdict} in {}", human(millis)));
+        lines.push(format!("report: {}/report.html", self.folder));
+        lines
+    }
+}
+
+fn plural(n: usize) -> &'static str {
+    if n == 1 { "" } else { "s" }
+}
