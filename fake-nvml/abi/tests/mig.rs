@@ -294,41 +294,76 @@ fn an_ampere_waits_for_a_reset_and_a_hopper_does_not() {
     create_gi(&nvml, ampere, 19).expect("a GPU instance");
 }
 
-#[test]
-fn a_read_only_state_cannot_be_changed() {
-    let node = Node::mig("1xA100-SXM4-40GB");
-    let nvml = node.load();
-    // As in a container: the same file, mounted so that nobody may write. Root may write to any file, so this test gives that up.
-    let child = std::process::Command::new(std::env::current_exe().expect("the test's own path"))
-        .args(["--exact", "as_an_ordinary_user", "--ignored", "--nocapture"])
-        .env("NVML_TEST_LIBRARY", node.library())
-        .output()
-        .expect("the test runs again");
-    assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stdout));
-    drop(nvml);
-    assert!(node.machine().gpus[0].instances.is_empty());
+/// Runs one of the ignored tests of this file in a process of its own.
+fn apart(node: &Node, test: &str, as_root: bool) {
+    let mut child = std::process::Command::new(std::env::current_exe().expect("the test's own path"));
+    child.args(["--exact", test, "--ignored", "--nocapture"]).env("NVML_TEST_LIBRARY", node.library());
+    if !as_root {
+        child.env(support::STAY_ORDINARY, "1");
+    }
+    let child = child.output().expect("the test runs again");
+    let said = String::from_utf8_lossy(&child.stdout);
+    assert!(child.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&child.stderr));
 }
 
-#[test]
-#[ignore = "a part of a_read_only_state_cannot_be_changed"]
-fn as_an_ordinary_user() {
-    let library = std::env::var_os("NVML_TEST_LIBRARY").expect("run by the other test");
-    let state = std::path::Path::new(&library).with_file_name(gpu_store::file_name("580.95.05"));
-    let folder = state.parent().expect("a folder").to_owned();
-    let mut open = std::fs::metadata(&folder).expect("the folder").permissions();
-    std::os::unix::fs::PermissionsExt::set_mode(&mut open, 0o755);
-    std::fs::set_permissions(&folder, open).expect("readable by all");
-    let mut read_only = std::fs::metadata(&state).expect("the state").permissions();
-    read_only.set_readonly(true);
-    std::fs::set_permissions(&state, read_only).expect("read-only");
+/// The library that `apart` was given, initialised, and the first GPU.
+fn given() -> (NvmlLib, nvmlDevice_t) {
+    let library = std::env::var_os("NVML_TEST_LIBRARY").expect("run by another test");
     support::see_everything();
-    // SAFETY: no arguments beyond numbers. Whoever is no root stays what it is.
-    unsafe { libc::setuid(65_534) };
     // SAFETY: the library's constructors do nothing.
     let nvml = unsafe { NvmlLib::new(&library) }.expect("the library loads");
-    assert_eq!(call!(nvml, nvmlInit_v2()), 0, "a read-only state can be read");
+    assert_eq!(call!(nvml, nvmlInit_v2()), 0, "reading is allowed");
     let device = ask!(nvml, nvmlDeviceGetHandleByIndex_v2(0) -> nvmlDevice_t).expect("a GPU");
+    (nvml, device)
+}
+
+fn nothing_can_be_changed(nvml: &NvmlLib, device: nvmlDevice_t) {
     assert_eq!(ask!(nvml, nvmlDeviceCreateGpuInstance(device, 19) -> nvmlGpuInstance_t), Err(NO_PERMISSION));
     assert_eq!(ask!(nvml, nvmlDeviceSetMigMode(device, 0) -> u32), Err(NO_PERMISSION));
     assert_eq!(call!(nvml, nvmlDeviceSetPersistenceMode(device, 1)), NO_PERMISSION);
+}
+
+#[test]
+fn changes_are_for_root_and_need_a_writable_state() {
+    let node = Node::mig("1xA100-SXM4-40GB");
+    // The folder of a test is its owner's alone; an ordinary user must find the library in it.
+    let mut open = std::fs::metadata(node.folder()).expect("the folder").permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut open, 0o755);
+    std::fs::set_permissions(node.folder(), open).expect("readable by all");
+    apart(&node, "as_an_ordinary_user", false);
+    apart(&node, "as_root_with_a_read_only_mount", true);
+    assert_eq!(node.machine(), support::machine("1xA100-SXM4-40GB", &gpu_model::Options { mig: true, ..Default::default() }));
+}
+
+#[test]
+#[ignore = "run by changes_are_for_root_and_need_a_writable_state"]
+fn as_an_ordinary_user() {
+    // SAFETY: numbers only; whoever is not root stays what it is.
+    unsafe { libc::setuid(65_534) };
+    let (nvml, device) = given();
+    nothing_can_be_changed(&nvml, device);
+}
+
+/// As in a container: the state file is a mount that nobody may write to, root included.
+#[test]
+#[ignore = "run by changes_are_for_root_and_need_a_writable_state"]
+fn as_root_with_a_read_only_mount() {
+    use std::os::unix::ffi::OsStringExt;
+    let library = std::env::var_os("NVML_TEST_LIBRARY").expect("run by another test");
+    let state = std::path::PathBuf::from(library).with_file_name(gpu_store::file_name("580.95.05"));
+    let path = std::ffi::CString::new(state.into_os_string().into_vec()).expect("no NUL");
+    let mount = |flags| {
+        // SAFETY: C strings that live during the call, or NULL where mount(2) allows it.
+        let done = unsafe { libc::mount(path.as_ptr(), path.as_ptr(), std::ptr::null(), flags, std::ptr::null()) };
+        assert_eq!(done, 0, "{}", std::io::Error::last_os_error());
+    };
+    // SAFETY: a number; the mounts of this thread become its own.
+    assert_eq!(unsafe { libc::unshare(libc::CLONE_NEWNS) }, 0, "{}", std::io::Error::last_os_error());
+    // SAFETY: as above; what is mounted from here on stays here.
+    let apart = unsafe { libc::mount(std::ptr::null(), c"/".as_ptr(), std::ptr::null(), libc::MS_REC | libc::MS_PRIVATE, std::ptr::null()) };
+    assert_eq!(apart, 0, "{}", std::io::Error::last_os_error());
+    mount(libc::MS_BIND);
+    mount(libc::MS_BIND | libc::MS_REMOUNT | libc::MS_RDONLY);
+    let (nvml, device) = given();
+    nothing_can_be_changed(&nvml, device);
 }

@@ -153,3 +153,29 @@ macro_rules! ask {
 
 #[allow(unused_imports, reason = "each test takes what it needs")]
 pub(crate) use {ask, call};
+
+/// Set for a test process that is to keep the user it was started by.
+pub const STAY_ORDINARY: &str = "NVML_TEST_STAY_ORDINARY";
+
+/// Only root may change a GPU. A test that an ordinary user runs becomes root of a user namespace of its own, as `fakegpu run` does;
+/// this must happen before the test harness starts its threads.
+#[used]
+// SAFETY: `.init_array` holds pointers to functions that the loader calls with (argc, argv, envp), which this one leaves unread.
+#[unsafe(link_section = ".init_array")]
+static BECOME_ROOT: extern "C" fn() = become_root;
+
+extern "C" fn become_root() {
+    // SAFETY: numbers only, and the process has one thread.
+    let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
+    if uid == 0 || std::env::var_os(STAY_ORDINARY).is_some() {
+        return;
+    }
+    // SAFETY: a number, and the process has one thread.
+    if unsafe { libc::unshare(libc::CLONE_NEWUSER) } != 0 {
+        return;
+    }
+    // Should any of these fail, the tests that need root say so by failing.
+    let _ = std::fs::write("/proc/self/setgroups", "deny");
+    let _ = std::fs::write("/proc/self/uid_map", format!("0 {uid} 1"));
+    let _ = std::fs::write("/proc/self/gid_map", format!("0 {gid} 1"));
+}
