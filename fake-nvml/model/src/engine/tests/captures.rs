@@ -1,0 +1,274 @@
+//! What real cards did, step by step.
+use super::*;
+
+const FULL: Result<u32, Code> = Err(Code::InsufficientResources);
+
+/// Profiles given to `nvidia-smi mig -cgi` without a placement, and the GPU instance ids that came of it.
+#[test]
+fn creation_sequences_give_the_captured_ids() {
+    type Capture = (&'static str, &'static [u32], &'static [Result<u32, Code>]);
+    let normal: &[Capture] = &[
+        (
+            "seven small ones",
+            &[19; 7],
+            &[Ok(13), Ok(11), Ok(12), Ok(7), Ok(8), Ok(9), Ok(10)],
+        ),
+        (
+            "three of two slices and one +me",
+            &[14, 14, 14, 20],
+            &[Ok(5), Ok(3), Ok(4), Ok(13)],
+        ),
+        (
+            "one of two, five of one",
+            &[14, 19, 19, 19, 19, 19],
+            &[Ok(5), Ok(13), Ok(7), Ok(8), Ok(9), Ok(10)],
+        ),
+        (
+            "3g, 1g, 2g, 1g",
+            &[9, 19, 14, 19],
+            &[Ok(2), Ok(7), Ok(4), Ok(8)],
+        ),
+        (
+            "fragmented: no 3g any more",
+            &[19, 19, 14, 9],
+            &[Ok(13), Ok(11), Ok(3), FULL],
+        ),
+        (
+            "3g, 2g, 1g (go-nvml 60)",
+            &[9, 14, 19],
+            &[Ok(2), Ok(3), Ok(9)],
+        ),
+        (
+            "3g, 2g, 2g (go-nvml 146)",
+            &[9, 14, 14],
+            &[Ok(2), Ok(3), Ok(4)],
+        ),
+        (
+            "3g, 2g, 1g, 1g (mig-k8s)",
+            &[9, 14, 19, 19],
+            &[Ok(2), Ok(3), Ok(9), Ok(10)],
+        ),
+        ("two halves", &[9, 9, 19], &[Ok(2), Ok(1), FULL]),
+        ("4g then 3g", &[5, 9, 19], &[Ok(1), Ok(2), FULL]),
+        ("the whole card", &[0, 19], &[Ok(0), FULL]),
+    ];
+    let flipped: &[Capture] = &[
+        (
+            "seven small ones",
+            &[19; 7],
+            &[Ok(9), Ok(7), Ok(8), Ok(11), Ok(12), Ok(13), Ok(14)],
+        ),
+        ("2g, 2g, 1g", &[14, 14, 19], &[Ok(3), Ok(5), Ok(9)]),
+        (
+            "three of two slices (openshift)",
+            &[14, 14, 14],
+            &[Ok(3), Ok(5), Ok(6)],
+        ),
+        (
+            "3g, 1g, 2g, 1g",
+            &[9, 19, 14, 19],
+            &[Ok(1), Ok(11), Ok(6), Ok(12)],
+        ),
+        ("4g, 2g, 1g", &[5, 14, 19], &[Ok(2), Ok(3), Ok(9)]),
+    ];
+    for model in ["A100-SXM4-40GB", "A100-SXM4-80GB", "H100-SXM5-80GB"] {
+        for (make, captures) in [
+            (Bench::new as fn(&str) -> Bench, normal),
+            (Bench::flipped, flipped),
+        ] {
+            for (name, profiles, ids) in captures {
+                let mut bench = make(model);
+                let seen: Vec<_> = profiles.iter().map(|profile| bench.cgi(*profile)).collect();
+                assert_eq!(seen, *ids, "{model}: {name}");
+            }
+        }
+    }
+}
+
+/// Sets that are known to be possible or impossible, and the memory and compute slices that they take.
+#[test]
+fn known_sets_fit_or_do_not() {
+    let sets: &[(&[(u32, u32, u32)], Option<(u32, u32)>)] = &[
+        (&[(9, 0, 4), (9, 4, 4)], Some((8, 6))),
+        (&[(5, 0, 4), (9, 4, 4)], Some((8, 7))),
+        (
+            &[(15, 0, 2), (15, 2, 2), (15, 4, 2), (15, 6, 2)],
+            Some((8, 4)),
+        ),
+        (
+            &[(14, 0, 2), (14, 2, 2), (14, 4, 2), (19, 6, 1)],
+            Some((7, 7)),
+        ),
+        (&[(0, 0, 8)], Some((8, 7))),
+        (&[(5, 0, 4), (5, 4, 4)], None),
+        (&[(19, 0, 1), (19, 7, 1)], None),
+        (&[(20, 0, 1), (20, 1, 1)], None),
+        (&[(9, 0, 4), (14, 2, 2)], None),
+    ];
+    for (set, expected) in sets {
+        let mut bench = Bench::new("A100-SXM4-40GB");
+        let all: Result<Vec<u32>, Code> = set
+            .iter()
+            .map(|(profile, start, size)| bench.cgi_at(*profile, Some((*start, *size))))
+            .collect();
+        let mig = bench.machine.mig_on(bench.gpu()).unwrap();
+        let memory = bench
+            .gpu()
+            .instances
+            .iter()
+            .map(|gi| gi.placement.size)
+            .sum::<u32>();
+        let seen = all.ok().map(|_| (memory, bench.gpu().slices_used(mig).0));
+        assert_eq!(seen, *expected, "{set:?}");
+    }
+}
+
+/// The two observed mappings, for every placement.
+#[test]
+fn ids_follow_from_placements_in_both_mappings() {
+    let normal = [
+        (0, 1, 7),
+        (1, 1, 8),
+        (2, 1, 9),
+        (3, 1, 10),
+        (4, 1, 11),
+        (5, 1, 12),
+        (6, 1, 13),
+        (0, 2, 3),
+        (2, 2, 4),
+        (4, 2, 5),
+        (6, 2, 6),
+        (0, 4, 1),
+        (4, 4, 2),
+        (0, 8, 0),
+    ];
+    let flipped = [
+        (0, 1, 11),
+        (1, 1, 12),
+        (2, 1, 13),
+        (3, 1, 14),
+        (4, 1, 7),
+        (5, 1, 8),
+        (6, 1, 9),
+        (0, 2, 5),
+        (2, 2, 6),
+        (4, 2, 3),
+        (6, 2, 4),
+        (0, 4, 2),
+        (4, 4, 1),
+        (0, 8, 0),
+    ];
+    for (flip, table) in [(false, normal), (true, flipped)] {
+        for (start, size, id) in table {
+            let seen = crate::geometry::gi_id(Placement { start, size }, Slices(8), flip);
+            assert_eq!(seen, Some(GiId(id)), "{start}:{size} flipped={flip}");
+        }
+    }
+    // Cards of four slices (A30) and of twelve (RTX PRO 6000) follow the same ranges.
+    let of = |start, size, total| {
+        crate::geometry::gi_id(Placement { start, size }, Slices(total), false)
+    };
+    assert_eq!(
+        (0..4).map(|s| of(s, 1, 4)).collect::<Vec<_>>(),
+        [3, 4, 5, 6].map(|i| Some(GiId(i)))
+    );
+    assert_eq!(
+        [0, 3, 6, 9].map(|s| of(s, 3, 12)),
+        [3, 4, 5, 6].map(|i| Some(GiId(i)))
+    );
+    assert_eq!([0, 6].map(|s| of(s, 6, 12)), [1, 2].map(|i| Some(GiId(i))));
+    assert_eq!(of(1, 2, 8), None);
+    assert_eq!(of(0, 3, 8), None);
+}
+
+/// Compute instances of a 4g: ids from 0, the lowest free one next (`-lci` of an A100-SXM4-80GB).
+#[test]
+fn compute_instances_count_from_zero() {
+    let mut bench = Bench::new("A100-SXM4-80GB");
+    let gi = bench.cgi(5).unwrap();
+    let at = |start, size| Placement { start, size };
+    let first = bench.cci(gi, 1).unwrap();
+    let second = bench.cci(gi, 1).unwrap();
+    assert_eq!((first.0, first.1), (0, at(0, 2)));
+    assert_eq!((second.0, second.1), (1, at(2, 2)));
+    assert_eq!(
+        bench.cci(gi, 1).map(|_| ()),
+        Err(Code::InsufficientResources)
+    );
+    assert_eq!(
+        bench.cci(gi, 0).map(|_| ()),
+        Err(Code::InsufficientResources)
+    );
+    bench.dci(gi, 0).unwrap();
+    let again = bench.cci(gi, 1).unwrap();
+    assert_eq!((again.0, again.1), (0, at(0, 2)));
+    assert_eq!(again.2, first.2, "the same place has the same UUID");
+    let names: Vec<String> = bench
+        .machine
+        .mig_devices(bench.gpu())
+        .map(|device| device.name())
+        .collect();
+    assert_eq!(names, ["NVIDIA A100-SXM4-80GB MIG 2c.4g.40gb"; 2]);
+}
+
+/// MIG devices are listed by ascending ids, whatever the order of creation (created 9, 7, 8, 11: listed 7, 8, 9, 11).
+#[test]
+fn mig_devices_are_listed_by_id() {
+    let mut bench = Bench::flipped("H100-SXM5-80GB");
+    for _ in 0..4 {
+        let gi = bench.cgi(19).unwrap();
+        bench.cci(gi, 0).unwrap();
+    }
+    let listed: Vec<(u32, u32)> = bench
+        .machine
+        .mig_devices(bench.gpu())
+        .map(|device| (device.index, device.gi.id.0))
+        .collect();
+    assert_eq!(listed, [(0, 7), (1, 8), (2, 9), (3, 11)]);
+}
+
+/// Memory and BAR1 of MIG devices as nvidia-smi shows them.
+#[test]
+fn mig_devices_have_the_captured_memory_and_bar1() {
+    // (model, profile, full-size compute profile, MiB, BAR1 MiB)
+    let table = [
+        ("H100-SXM5-80GB", 19, 0, 9984, 16383),
+        ("H100-SXM5-80GB", 14, 1, 20096, 32767),
+        ("H100-SXM5-80GB", 9, 2, 40448, 65535),
+        ("A100-SXM4-80GB", 15, 0, 19968, 32767),
+        ("A100-SXM4-40GB", 9, 2, 20096, 32767),
+    ];
+    for (model, profile, compute, memory, bar1) in table {
+        let mut bench = Bench::new(model);
+        let gi = bench.cgi(profile).unwrap();
+        bench.cci(gi, compute).unwrap();
+        let device = bench.machine.mig_devices(bench.gpu()).next().unwrap();
+        assert_eq!(
+            (device.memory(), device.bar1()),
+            (MiB(memory), Some(MiB(bar1))),
+            "{model} {profile}"
+        );
+    }
+}
+
+/// Capability minors that appear in public samples (nvcaps.go of the DRA driver).
+#[test]
+fn capability_minors_match_the_samples() {
+    assert_eq!(caps::gi(Minor(0), GiId(0)), Minor(3));
+    assert_eq!(caps::ci(Minor(3), GiId(3), CiId(3)), Minor(439));
+    assert_eq!(caps::ci(Minor(6), GiId(11), CiId(5)), Minor(918));
+}
+
+/// The driver's rule for UUIDs, computed once by hand (Python: hashlib.sha1) for chip 0x170 and PDI 0x0123456789abcdef.
+#[test]
+fn uuids_follow_the_drivers_rule() {
+    let pdi = 0x0123_4567_89ab_cdef;
+    assert_eq!(
+        crate::uuid::gpu(0x170, pdi).to_string(),
+        "GPU-1f009f4d-c4d4-5e43-8251-b910b42c5631"
+    );
+    assert_eq!(
+        crate::uuid::mig(0x170, pdi, GiId(7), 0).to_string(),
+        "MIG-2ebd5211-5500-5d8d-8754-4c5dcb1e7516"
+    );
+}
