@@ -11,7 +11,7 @@ fn main() {
         nodes: (0..nodes)
             .map(|n| cluster::NodeShape {
                 name: format!("node-{}", n + 1),
-                gpus: args.get(3).cloned().unwrap_or_default(),
+                gpus: args.get(3).map_or("1xA100-SXM4-40GB", |g| g).parse().expect("cards"),
                 mig: true,
             })
             .collect(),

@@ -20,6 +20,8 @@ pub(crate) const GATEWAY: Ipv4Addr = Ipv4Addr::new(10, 200, 0, 1);
 pub(crate) const SERVICES: &str = "10.96.0.0/16";
 /// The Service `kubernetes.default`. It is an address of the cluster's own loopback, so no kube-proxy is needed to reach it.
 pub(crate) const KUBERNETES_SERVICE: Ipv4Addr = Ipv4Addr::new(10, 96, 0, 1);
+/// Where a cluster would have its DNS. Nothing answers there; without an address the kubelet warns at every pod.
+pub(crate) const DNS_SERVICE: Ipv4Addr = Ipv4Addr::new(10, 96, 0, 10);
 /// All pods of all nodes.
 pub(crate) const PODS: &str = "10.244.0.0/16";
 

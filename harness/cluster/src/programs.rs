@@ -38,6 +38,15 @@ impl Programs {
         Programs(paths.into_iter().collect())
     }
 
+    /// From what `components` has installed.
+    pub fn from_installed(installed: &components::Installed) -> Result<Self> {
+        let path = |name: &&str| match installed.path(name) {
+            Ok(path) => Ok(((*name).to_owned(), path.to_path_buf())),
+            Err(_) => Err(Error::MissingComponent { name: (*name).to_owned() }),
+        };
+        Ok(Programs(Self::NEEDED.iter().map(path).collect::<Result<_>>()?))
+    }
+
     /// Programs built by hand: file name = component name (the CNI plugins also without `cni-`).
     pub fn from_dir(dir: &Path) -> Self {
         let find = |name: &str| {

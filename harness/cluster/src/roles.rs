@@ -31,8 +31,8 @@ pub(crate) enum Place {
     Cluster,
     Node {
         index: u8,
-        /// gpu-host's tree, if the node has cards.
-        host: Option<PathBuf>,
+        /// gpu-host's tree.
+        host: PathBuf,
     },
 }
 
@@ -91,9 +91,7 @@ fn move_in(spec: &InitSpec) -> Result<std::os::unix::net::UnixListener, Refused>
         Place::Node { host, .. } => {
             net::forward()?;
             overlay_works(Path::new("/var/lib/containerd"))?;
-            if let Some(host) = host {
-                node::host::enter(host).map_err(|e| Refused::new(format!("cannot put the fake host in place: {e}"), ""))?;
-            }
+            node::host::enter(host).map_err(|e| Refused::new(format!("cannot put the fake host in place: {e}"), ""))?;
         }
     }
     rpc::bind(&spec.control).map_err(|e| Refused::new(format!("cannot listen on {}: {e}", spec.control.display()), ""))

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     control_plane::environment,
     error::{Error, Result},
-    node::config::NodeDir,
+    node::{config::NodeDir, host},
     owner::{self, Lifeline, RunFolder},
     programs::Programs,
     rpc::{self, Output, Program},
@@ -279,6 +279,20 @@ impl Node {
     /// Log file of a component of this node.
     pub fn log(&self, component: &str) -> PathBuf {
         self.at.log(component)
+    }
+
+    /// The state file of the node's cards; what is changed through it the driver and all pods see at once.
+    pub fn store(&self) -> Result<gpu_store::Store> {
+        host::store(&self.at.host())
+    }
+
+    /// The node's cards as they stand now.
+    pub fn machine(&self) -> Result<gpu_model::Machine> {
+        let snapshot = self.store()?.read().map_err(|e| Error::Gpu {
+            doing: format!("read the cards of node {}", self.name),
+            message: e.to_string(),
+        })?;
+        Ok(snapshot.machine.clone())
     }
 
     fn environment(&self) -> BTreeMap<String, String> {

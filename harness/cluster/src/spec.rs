@@ -2,6 +2,7 @@
 //! Not what it is now (`Running`). Checked once, before anything is made.
 use std::path::{Path, PathBuf};
 
+use gpu_model::NodeSpec;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -32,10 +33,25 @@ pub struct ClusterSpec {
 pub struct NodeShape {
     /// Name of the Node object and host name.
     pub name: String,
-    /// The cards as `fakegpu` takes them: `2xA100-SXM4-40GB,1xL4`; empty for none.
-    pub gpus: String,
+    /// The cards, `2xA100-SXM4-40GB,1xL4`.
+    #[serde(with = "as_text")]
+    pub gpus: NodeSpec,
     /// MIG mode is on when the node boots, on the cards that have it.
     pub mig: bool,
+}
+
+/// A node's cards are written as people write them.
+mod as_text {
+    use gpu_model::NodeSpec;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(gpus: &NodeSpec, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_str(gpus)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<NodeSpec, D::Error> {
+        String::deserialize(from)?.parse().map_err(D::Error::custom)
+    }
 }
 
 /// Longest run folder that still fits into the mount calls of containerd with room for its own names.
@@ -55,6 +71,7 @@ impl ClusterSpec {
         }
         for (at, node) in self.nodes.iter().enumerate() {
             check_name("node", &node.name)?;
+            crate::node::host::machine(&self.name, node)?;
             if self.nodes[..at].iter().any(|n| n.name == node.name) {
                 return Err(spec(format!("two nodes are named {}", node.name), "give each its own name"));
             }
@@ -117,11 +134,19 @@ fn spec(what: impl Into<String>, remedy: impl Into<String>) -> Error {
 mod tests {
     use super::*;
 
+    fn gpus(text: &str) -> NodeSpec {
+        text.parse().expect("a node's cards")
+    }
+
     fn with(dir: &str, nodes: &[&str]) -> ClusterSpec {
+        with_model(dir, nodes, "1xA100-SXM4-40GB")
+    }
+
+    fn with_model(dir: &str, nodes: &[&str], model: &str) -> ClusterSpec {
         ClusterSpec {
             name: "t".into(),
             dir: dir.into(),
-            nodes: nodes.iter().map(|n| NodeShape { name: (*n).into(), gpus: String::new(), mig: false }).collect(),
+            nodes: nodes.iter().map(|n| NodeShape { name: (*n).into(), gpus: gpus(model), mig: false }).collect(),
             programs: Programs::default(),
             exe: None,
             image_cache: None,
@@ -138,6 +163,7 @@ mod tests {
             (with("x", &["a"]), "not absolute"),
             (with("/tmp/a b", &["a"]), "white space"),
             (with(&long, &["a"]), "too long: 2001 bytes"),
+            (with_model("/tmp/x", &["a"], "1xA100-SMX4-40GB"), "did you mean `A100-SXM4-40GB`"),
         ] {
             let text = spec.check().expect_err("refused").to_string();
             assert!(text.contains(says), "{text}");

@@ -9,13 +9,13 @@ use std::{
 };
 
 use k8s_openapi::api::resource::v1::ResourceSlice;
-use kube::{Client, api::{Api, ListParams}};
+use kube::{api::{Api, ListParams}};
 
 use crate::{
     control_plane::{ControlPlane, admin_kubeconfig, environment, path},
     error::{Error, Result},
     images,
-    node::config::{CONTAINERD, NodeDir, NodePrograms, Shared, make},
+    node::{config::{CONTAINERD, NodePrograms, Shared, make}, host},
     ns::root::Root,
     objects,
     owner::{Lifeline, RunFolder},
@@ -24,7 +24,7 @@ use crate::{
     programs::Programs,
     roles::{InitSpec, Place},
     rpc::Launch,
-    running::{Cluster, Node, NodeRecord, Owner, RECORD_VERSION, Record, Running, client, write_record},
+    running::{Cluster, Node, NodeRecord, Owner, RECORD_VERSION, Record, Running, client},
     spec::{ClusterSpec, NodeShape},
     wait::{Look, Waiter},
 };
@@ -148,9 +148,7 @@ async fn bring_up(running: &Running, parts: &Parts, shapes: &[NodeShape], waiter
     };
     let (drivers, ()) = futures::future::try_join(all_nodes, api).await?;
     for (node, driver) in nodes.iter().zip(drivers) {
-        if has_cards(node) {
-            node.control.start(driver).await?;
-        }
+        node.control.start(driver).await?;
     }
     waiter.reached("drivers are started");
     slices_published(running, &nodes, waiter).await?;
@@ -158,16 +156,15 @@ async fn bring_up(running: &Running, parts: &Parts, shapes: &[NodeShape], waiter
     Ok(())
 }
 
-pub(crate) fn has_cards(node: &Node) -> bool {
-    !node.shape().gpus.is_empty()
-}
-
 async fn assemble(running: &Running) -> Result<PathBuf> {
     let record = running.record();
     let cache = running.dir.join("images");
     let busybox = record.programs.path("busybox")?.to_path_buf();
     let job = move || {
-        let parts = images::Parts { busybox: &busybox, clients: &[], programs: &[] };
+        // The test image gets the C library that these need; CDI mounts them themselves into a pod.
+        let clients = [("libnvidia-ml.so", gpu_host::payload::NVML), ("nvidia-smi", gpu_host::payload::NVIDIA_SMI)];
+        let programs = [("nvml-probe", gpu_host::payload::NVML_PROBE)];
+        let parts = images::Parts { busybox: &busybox, clients: &clients, programs: &programs };
         images::assemble(&parts, &cache).map(|a| a.path).map_err(|e| Error::Images(e.to_string()))
     };
     tokio::task::spawn_blocking(job).await.map_err(|e| Error::Images(e.to_string()))?
@@ -176,8 +173,8 @@ async fn assemble(running: &Running) -> Result<PathBuf> {
 /// Brings up a node's namespaces, containerd, images and kubelet; returns the driver, not yet started.
 async fn start_node(running: &Running, parts: &Parts, node: &Node, waiter: &Waiter<'_>) -> Result<Launch> {
     let record = running.record();
-    let host = has_cards(node).then(|| node.at.host());
-    let driver_root = node.at.host().join("driver-root");
+    let tree = host::lay(&node.at.host(), &host::machine(&record.name, node.shape())?)?;
+    let driver_root = tree.driver_root();
     let shared = Shared {
         cluster: &running.dir,
         exe: &record.exe,
@@ -190,7 +187,7 @@ async fn start_node(running: &Running, parts: &Parts, node: &Node, waiter: &Wait
     let init_spec = InitSpec {
         root: programs.root,
         control: node.at.control(),
-        place: Place::Node { index: node.at.index, host },
+        place: Place::Node { index: node.at.index, host: node.at.host() },
     };
     let file = write_init(node.at.init_spec(), &init_spec)?;
     let launch = Launch {
@@ -259,7 +256,7 @@ pub(crate) async fn slices_published(running: &Running, nodes: &[Node], waiter: 
         .until("the driver's ResourceSlices", LIMIT, async || {
             running.check_while(STARTING).await?;
             let slices = api.list(&ListParams::default()).await.map_err(Error::kube("list ResourceSlices"))?.items;
-            for node in nodes.iter().filter(|n| has_cards(n)) {
+            for node in nodes {
                 let newest = slices.iter().filter(|s| s.spec.node_name.as_deref() == Some(node.name()));
                 let generation = newest.clone().map(|s| s.spec.pool.generation).max();
                 let Some(generation) = generation else {
@@ -286,7 +283,3 @@ pub(crate) fn write_init(file: PathBuf, spec: &InitSpec) -> Result<PathBuf> {
     Ok(file)
 }
 
-#[allow(dead_code)]
-fn unused(_: &NodeDir, _: &Client, _: fn(&Path, &Record) -> Result<()>) {
-    let _ = write_record;
-}

@@ -91,7 +91,7 @@ impl NodePrograms {
             make(&node.dir.join(dir))?;
         }
         link("/run", &node.var().join("run"))?;
-        let wrapper = oci::install(&node.dir.join("bin"), shared.programs.path("runc")?, shared.exe)
+        let wrapper = oci::install(&node.dir.join("bin"), &own_runc(shared)?, shared.exe)
             .map_err(|e| Error::Images(e.to_string()))?;
         let bin = node.dir.join("bin");
         let cni_bin = node.dir.join("bin/cni");
@@ -201,6 +201,7 @@ fn root(node: &NodeDir, shared: &Shared<'_>, wrapper: &Path, cni_bin: &Path) -> 
         "imageMaximumGCAge": "0s",
         "maxPods": 250,
         "clusterDomain": "cluster.local",
+        "clusterDNS": [net::DNS_SERVICE],
         "resolvConf": "/etc/resolv.conf",
         "serializeImagePulls": false,
         "registryPullQPS": 0,
@@ -261,6 +262,16 @@ fn write_kubeconfig(shared: &Shared<'_>, file: &str, identity: &crate::pki::Iden
     let config = shared.cluster.join("kubeconfigs").join(file);
     kubeconfig::by_path(&config, &inner_server(), &shared.authority.certificate(), identity)?;
     Ok(config)
+}
+
+/// runc seals its own binary by an overlay over its folder, in which a file that is only bound there is an empty one.
+fn own_runc(shared: &Shared<'_>) -> Result<PathBuf> {
+    let (from, to) = (shared.programs.path("runc")?, shared.cluster.join("bin/runc"));
+    make(&shared.cluster.join("bin"))?;
+    if !to.exists() {
+        fs::copy(from, &to).map_err(Error::io("copy runc to", &to))?;
+    }
+    Ok(to)
 }
 
 pub(crate) fn make(dir: &Path) -> Result<()> {
