@@ -1,4 +1,58 @@
-//! fakegpu: create, show, change and run programs over fake GPUs.
+//! fakegpu: makes fake GPUs, shows them, changes them, and runs programs that see them.
+//! Not the GPUs themselves (`gpu-model`, `gpu-store`) and not the host around them (`gpu-host`): this is their command line.
+//! In: arguments. Out: texts, JSON, or the program that was asked for. Exit codes: 0 done, 1 failed, 2 usage or environment.
 #![forbid(unsafe_code)]
 
-fn main() {}
+mod create;
+mod error;
+mod inject;
+mod model;
+mod run;
+mod show;
+mod state;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+
+
+/// Fake NVIDIA GPUs for programs that use NVML.
+#[derive(Debug, Parser)]
+#[command(name = "fakegpu", version, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Make a machine in a folder, to be shared by programs and to be kept.
+    Create(create::Create),
+    /// Show a machine: GPUs, partitions, condition.
+    Show(show::Show),
+    /// Change a machine from outside: an Xid, ECC errors, a lost GPU, load, MIG mode. Running programs see it at once.
+    Inject(inject::Inject),
+    /// Run a program that sees fake GPUs: no root, no container needed; nothing is left when it ends.
+    Run(run::Run),
+    /// The GPU models that are known.
+    #[command(subcommand)]
+    Model(model::Command),
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Create(create) => create.run(),
+        Command::Show(show) => show.run(),
+        Command::Inject(inject) => inject.run(),
+        Command::Run(run) => run.run(),
+        Command::Model(command) => command.run(),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("fakegpu: {error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! How a command ends when it does not end well.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+
+use gpu_model::{NodeSpecError, Refusal, UnknownModel};
+use gpu_store::UpdateError;
+
+/// Why a command did not do what it should.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("--node: {0}")]
+    Node(#[from] NodeSpecError),
+    #[error("--node: {0}")]
+    Model(#[from] UnknownModel),
+    #[error("{0}")]
+    ModelFile(#[from] gpu_model::catalog::CatalogError),
+    #[error("--driver-version: `{given}` is no driver version: write it as 580.95.05")]
+    DriverVersion { given: String },
+    #[error("say what to run: fakegpu run --node 2xA100-SXM4-40GB -- nvidia-smi, or give a machine made before by --state")]
+    NoMachine,
+    #[error("{} holds a machine already ({holds}): leave out --node to use it, or choose another folder", dir.display())]
+    Taken { dir: PathBuf, holds: String },
+    #[error("there is no machine here: name its folder or state file, or set FAKEGPU_STATE")]
+    NoState,
+    #[error(transparent)]
+    Host(#[from] gpu_host::Error),
+    #[error(transparent)]
+    Store(#[from] gpu_store::Error),
+    #[error("{0}")]
+    Refused(Refusal),
+    #[error("cannot {what} {}: {source}", path.display())]
+    File { what: &'static str, path: PathBuf, source: io::Error },
+    #[error("cannot run {}: {source}", program.to_string_lossy())]
+    Exec { program: OsString, source: io::Error },
+}
+
+impl Error {
+    /// 1 for what was refused, 126 and 127 as shells have them, 2 for usage and environment.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::Refused(_) => 1,
+            Self::Exec { source, .. } if source.kind() == io::ErrorKind::NotFound => 127,
+            Self::Exec { .. } => 126,
+            _ => 2,
+        }
+    }
+}
+
+impl From<UpdateError<Refusal>> for Error {
+    fn from(error: UpdateError<Refusal>) -> Self {
+        match error {
+            UpdateError::Store(error) => Self::Store(error),
+            UpdateError::Refused(refusal) => Self::Refused(refusal),
+        }
+    }
+}

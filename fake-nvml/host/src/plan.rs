@@ -1,0 +1,158 @@
+//! What a host tree consists of, as data: nothing is written here.
+//! Not the effects (`tree` writes, `enter` mounts) and not the texts (`texts`).
+//! In: a machine and what is known of the host below. Out: a list of entries with paths relative to the tree.
+
+use std::path::{Path, PathBuf};
+
+use gpu_model::{Gpu, Machine};
+
+use crate::facts::HostFacts;
+use crate::{payload, texts};
+
+/// One thing in a host tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Relative to the tree.
+    pub path: PathBuf,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// What an [`Entry`] is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    /// A folder.
+    Folder,
+    /// A file that is rewritten in place, so that a bind of it shows the new text.
+    Text(Vec<u8>),
+    /// A program or library: replaced as a whole, so that a running process keeps the one it has.
+    Program(&'static [u8]),
+    /// A symbolic link.
+    Link(PathBuf),
+    /// A file on which `/dev/null` is bound when the tree is entered: a character device for everyone who looks.
+    Node,
+}
+
+/// Where libraries lie under the driver root on this architecture.
+pub const LIBRARIES: &str = if cfg!(target_arch = "aarch64") {
+    "driver-root/usr/lib/aarch64-linux-gnu"
+} else {
+    "driver-root/usr/lib/x86_64-linux-gnu"
+};
+
+/// Where programs lie under the driver root.
+pub const PROGRAMS: &str = "driver-root/usr/bin";
+
+/// Everything that a host with this machine shows.
+#[must_use]
+pub fn plan(machine: &Machine, facts: &HostFacts) -> Vec<Entry> {
+    let mut plan = Plan::default();
+    plan.driver_root(machine);
+    for root in ["dev", "driver-root/dev"] {
+        plan.devices(Path::new(root), machine);
+    }
+    plan.proc(machine, facts);
+    plan.sys(machine, facts);
+    plan.entries
+}
+
+#[derive(Default)]
+struct Plan {
+    entries: Vec<Entry>,
+}
+
+impl Plan {
+    fn add(&mut self, path: impl Into<PathBuf>, kind: Kind) {
+        self.entries.push(Entry { path: path.into(), kind });
+    }
+
+    fn folder(&mut self, path: impl Into<PathBuf>) {
+        self.add(path, Kind::Folder);
+    }
+
+    fn text(&mut self, path: impl Into<PathBuf>, text: impl Into<Vec<u8>>) {
+        self.add(path, Kind::Text(text.into()));
+    }
+
+    fn driver_root(&mut self, machine: &Machine) {
+        let version = &machine.driver_version;
+        let real = format!("libnvidia-ml.so.{version}");
+        self.folder(LIBRARIES);
+        self.add(format!("{LIBRARIES}/{real}"), Kind::Program(payload::NVML));
+        self.add(format!("{LIBRARIES}/libnvidia-ml.so.1"), Kind::Link(real.into()));
+        self.add(format!("{LIBRARIES}/libnvidia-ml.so"), Kind::Link("libnvidia-ml.so.1".into()));
+        self.folder(PROGRAMS);
+        self.add(format!("{PROGRAMS}/nvidia-smi"), Kind::Program(payload::NVIDIA_SMI));
+    }
+
+    fn devices(&mut self, dev: &Path, machine: &Machine) {
+        self.folder(dev);
+        for gpu in &machine.gpus {
+            self.add(dev.join(format!("nvidia{}", gpu.minor)), Kind::Node);
+        }
+        for name in ["nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-modeset"] {
+            self.add(dev.join(name), Kind::Node);
+        }
+        self.folder(dev.join("nvidia-caps"));
+        for name in ["nvidia-cap1", "nvidia-cap2"] {
+            self.add(dev.join("nvidia-caps").join(name), Kind::Node);
+        }
+    }
+
+    fn proc(&mut self, machine: &Machine, facts: &HostFacts) {
+        let nvidia = Path::new("proc/driver/nvidia");
+        self.folder(nvidia);
+        // The store's writers keep the capability files below in line where they find this mark.
+        self.text(nvidia.join(gpu_store::MARKER), format!("{}\n", machine.id));
+        self.text(nvidia.join("version"), texts::version(machine));
+        self.text(nvidia.join("params"), texts::PARAMS);
+        self.folder(nvidia.join("capabilities/mig"));
+        self.text(nvidia.join("capabilities/mig/config"), texts::capability(gpu_model::caps::CONFIG, 0o400));
+        self.text(nvidia.join("capabilities/mig/monitor"), texts::capability(gpu_model::caps::MONITOR, 0o444));
+        for gpu in &machine.gpus {
+            self.folder(nvidia.join(format!("capabilities/gpu{}/mig", gpu.minor)));
+            let own = nvidia.join("gpus").join(format!("{:#}", gpu.pci));
+            self.folder(&own);
+            self.text(own.join("information"), texts::information(machine, gpu));
+            self.text(own.join("power"), texts::POWER);
+        }
+        self.folder("proc/driver/nvidia-caps");
+        self.text("proc/driver/nvidia-caps/mig-minors", texts::mig_minors(machine));
+        self.text("proc/devices", texts::devices(&facts.devices));
+        if let Some(modules) = &facts.modules {
+            self.text("proc/modules", texts::modules(modules));
+        }
+    }
+
+    fn sys(&mut self, machine: &Machine, facts: &HostFacts) {
+        self.folder("sys/bus/pci/devices");
+        self.folder("sys/devices");
+        let mut taken = facts.pci_roots.clone();
+        for gpu in &machine.gpus {
+            let address = format!("{:#}", gpu.pci);
+            let root = free_root(gpu, &taken);
+            taken.insert(root.clone());
+            let device = Path::new("sys/devices").join(&root).join(&address);
+            self.folder(Path::new("sys/devices").join(&root));
+            self.folder(&device);
+            for (name, text) in texts::pci_files(machine, gpu) {
+                self.text(device.join(name), text);
+            }
+            // Readers take the root complex from this text and files through the link.
+            self.add(
+                Path::new("sys/bus/pci/devices").join(&address),
+                Kind::Link(Path::new("../../../devices").join(&root).join(&address)),
+            );
+            // The link's last part names the driver, and readers want it to lead somewhere.
+            self.folder(Path::new("sys/devices").join(&root).join("nvidia"));
+            self.add(device.join("driver"), Kind::Link("../nvidia".into()));
+        }
+    }
+}
+
+/// A root complex that the host below does not have: its own bus number, or the next free one under it.
+fn free_root(gpu: &Gpu, taken: &std::collections::BTreeSet<String>) -> String {
+    let name = |bus: u32| format!("pci{:04x}:{bus:02x}", gpu.pci.domain);
+    let own = u32::from(gpu.pci.bus);
+    (0..=own).rev().chain(own + 1..256).map(name).find(|n| !taken.contains(n)).unwrap_or_else(|| name(own))
+}
