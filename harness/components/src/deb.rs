@@ -159,49 +159,46 @@ impl Apt<'_> {
 
     /// Downloads with the system's package lists; when they are missing or stale, with lists of its own, which needs no root.
     fn download(&self, task: &str, name: &str, deb: &DebSource) -> Result<PathBuf> {
-        let download = ["download".into(), OsString::from(self.package)];
-        let first = self.run(
-            task,
-            &self.apt,
-            common().into_iter().chain(download.clone()).collect(),
-        );
-        let ended = match first {
-            Ok(ended) if ended.status.success() => return self.downloaded(name, deb),
-            Ok(ended) if subprocess::disk_full_line(&ended.tail).is_some() => ended,
-            _ => {
-                let state = self.folder.join("apt");
-                for made in ["lists/partial", "cache/archives/partial"] {
-                    let made = state.join(made);
-                    fs::create_dir_all(&made).map_err(Error::cache("make", &made))?;
-                }
-                let set = |key: &str, value: PathBuf| {
-                    let mut option = OsString::from(format!("{key}="));
-                    option.push(value);
-                    ["-o".into(), option]
-                };
-                let own = || {
-                    common()
-                        .into_iter()
-                        .chain(set("Dir::State::lists", state.join("lists")))
-                        .chain(set("Dir::Cache", state.join("cache")))
-                };
-                let updated = self.run(task, &self.apt, own().chain(["update".into()]).collect());
-                match updated {
-                    Ok(ended) if ended.status.success() => {
-                        match self.run(task, &self.apt, own().chain(download).collect()) {
-                            Ok(ended) if ended.status.success() => {
-                                return self.downloaded(name, deb);
-                            }
-                            Ok(ended) => ended,
-                            Err(error) => return Err(self.not_started(name, deb, &error)),
-                        }
-                    }
-                    Ok(ended) => ended,
-                    Err(error) => return Err(self.not_started(name, deb, &error)),
-                }
-            }
+        let state = self.folder.join("apt");
+        for made in ["lists/partial", "cache/archives/partial"] {
+            let made = state.join(made);
+            fs::create_dir_all(&made).map_err(Error::cache("make", &made))?;
+        }
+        let own = [
+            ("Dir::State::lists=", state.join("lists")),
+            ("Dir::Cache=", state.join("cache")),
+        ]
+        .map(|(key, folder)| {
+            let mut option = OsString::from(key);
+            option.push(folder);
+            option
+        });
+        let with = |options: &[OsString], words: &[&str]| {
+            let options = options
+                .iter()
+                .cloned()
+                .flat_map(|option| ["-o".into(), option]);
+            let words = words.iter().map(OsString::from);
+            let args = common().into_iter().chain(options).chain(words).collect();
+            self.run(task, &self.apt, args)
+                .map_err(|error| self.not_started(name, deb, &error))
         };
-        Err(self.judge(name, deb, &ended))
+
+        let download = ["download", self.package];
+        let mut ended = with(&[], &download)?;
+        let mut said = ended.tail.clone();
+        if !ended.status.success() && subprocess::disk_full_line(&said).is_none() {
+            // Where there is no network apt calls this a success with warnings, and the warnings say why.
+            said.extend(with(&own, &["update"])?.tail);
+            ended = with(&own, &download)?;
+            said.extend(ended.tail.iter().cloned());
+        }
+        if ended.status.success() {
+            self.downloaded(name, deb)
+        } else {
+            ended.tail = said;
+            Err(self.judge(name, deb, &ended))
+        }
     }
 
     fn downloaded(&self, name: &str, deb: &DebSource) -> Result<PathBuf> {

@@ -19,8 +19,8 @@ use crate::subprocess::{self, Ended, Job, Line};
 
 /// The first Go that can fetch another one by itself.
 const FIRST_WITH_TOOLCHAINS: &str = "1.21";
-/// Below this the Go build cache is certain to fill up. A cold build of everything takes about 3 GiB there.
-const BUILD_CACHE_MIB: u64 = 256;
+/// What a build needs in the folder for temporary files beside the programs themselves.
+const TEMPORARY_MIB: u64 = 64;
 /// Settings of the user that would change what comes out, or break the build.
 const UNSET: &[&str] = &[
     "GOOS",
@@ -106,7 +106,13 @@ impl<'a> Go<'a> {
         if let Some(group) = groups.iter().find(|group| group.cgo) {
             check_c_compiler(host, &env.cc, &group.title(), folder, progress)?;
         }
-        space::demand(&what, &env.cache, BUILD_CACHE_MIB, "GOCACHE")?;
+        // The linker writes each program there first. A full build cache only makes a build slow.
+        let size = |group: &&Group<'_>| -> u64 {
+            let programs = group.programs.iter();
+            programs.map(|(component, _)| component.size_mib).sum()
+        };
+        let need_mib = groups.iter().map(size).max().unwrap_or(0) + TEMPORARY_MIB;
+        space::demand(&what, &temporary_folder(host), need_mib, "TMPDIR")?;
         Ok(Self {
             host,
             program,
@@ -188,11 +194,7 @@ impl<'a> Go<'a> {
     }
 
     fn judge(&self, what: &str, toolchain: &str, job: &Job<'_>, ended: &Ended) -> Error {
-        let temporary = self
-            .host
-            .var("GOTMPDIR")
-            .or_else(|| self.host.var("TMPDIR"))
-            .map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+        let temporary = temporary_folder(self.host);
         if let Some(line) = subprocess::disk_full_line(&ended.tail) {
             let places = space::describe(&[job.folder.to_owned(), self.cache.clone(), temporary]);
             return Error::DiskFull {
@@ -203,6 +205,12 @@ impl<'a> Go<'a> {
         }
         judge(what, toolchain, &self.proxy, job, ended)
     }
+}
+
+/// Where `go` works.
+fn temporary_folder(host: &Host) -> PathBuf {
+    let named = host.var("GOTMPDIR").or_else(|| host.var("TMPDIR"));
+    named.map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
 }
 
 /// Variables of every call of `go`.

@@ -247,9 +247,19 @@ fn a_package_that_cannot_be_fetched() -> Outcome {
             "--component box=PATH",
         ],
     );
+    // Without a network `update` ends well and only warns.
     lab.write(
         "apt.sh",
-        "echo 'E: Unable to locate package box-static' >&2; exit 100\n",
+        "case \"$*\" in *update*) echo 'W: Failed to fetch x  Could not connect to deb.example' >&2;; \
+         *) echo 'E: Unable to locate package box-static' >&2; exit 100;; esac\n",
+    )?;
+    says(
+        &lab.refused("box", Kind::NoNetwork)?,
+        &["Could not connect"],
+    );
+    lab.write(
+        "apt.sh",
+        "case \"$*\" in *update*) ;; *) echo 'E: Unable to locate package box-static' >&2; exit 100;; esac\n",
     )?;
     says(
         &lab.refused("box", Kind::NoDeb)?,
