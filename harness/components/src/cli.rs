@@ -162,3 +162,62 @@ fn table(listed: &[Listed]) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+
+    use clap::{CommandFactory, Parser};
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        components: ComponentsArgs,
+    }
+
+    #[test]
+    fn arguments_are_sound_and_options_may_follow_the_subcommand() -> Result<(), Box<dyn Error>> {
+        Program::command().debug_assert();
+        let words = [
+            "x",
+            "ensure",
+            "etcd",
+            "--component",
+            "kubelet=/a",
+            "--component",
+            "etcd=/b",
+        ];
+        let args = Program::try_parse_from(words)?.components;
+        assert_eq!(args.catalog.component, ["kubelet=/a", "etcd=/b"]);
+        assert!(matches!(args.command, Command::Ensure { names } if names == ["etcd"]));
+        Ok(())
+    }
+
+    #[test]
+    fn a_table_has_one_line_per_component_and_the_reasons_below() {
+        let line = |name: &str, state| Listed {
+            name: name.to_owned(),
+            version: "1".to_owned(),
+            purpose: String::new(),
+            source: "go a.io/b".to_owned(),
+            state,
+            sha256: Some("0123456789abcdef".to_owned()),
+            size: Some(3 << 19),
+            path: None,
+        };
+        let listed = [
+            line("short", State::Present),
+            line("a-longer-name", State::Damaged("it is cut".to_owned())),
+        ];
+        let wanted = "\
+NAME           VERSION  STATE    SIZE     SHA-256       SOURCE
+short          1        present  1.5 MiB  0123456789ab  go a.io/b
+a-longer-name  1        damaged  1.5 MiB  0123456789ab  go a.io/b
+
+a-longer-name: it is cut
+";
+        assert_eq!(table(&listed), wanted);
+    }
+}
