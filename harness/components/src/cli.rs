@@ -17,7 +17,7 @@ use crate::progress;
 #[derive(Debug, Clone, Default, Args)]
 pub struct CatalogArgs {
     /// Use a program of your own in place of the lock file's, as NAME=PATH; may be given several times
-    /// (SLICEPROOF_COMPONENT_<NAME> does the same)
+    /// (`SLICEPROOF_COMPONENT_<NAME>` does the same)
     #[arg(long = "component", value_name = "NAME=PATH", global = true)]
     pub component: Vec<String>,
     /// Another lock file, with its Go module files beside it, in place of the one inside
