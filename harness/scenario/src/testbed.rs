@@ -62,6 +62,52 @@ pub struct InstanceState {
     pub mig_uuids: Vec<String>,
 }
 
+impl NodeCards {
+    /// What the state of a node's fake GPUs says.
+    #[must_use]
+    pub fn of(node: &str, machine: &gpu_model::Machine) -> Self {
+        let cards = machine
+            .gpus
+            .iter()
+            .map(|gpu| {
+                let spec = machine.spec(gpu);
+                let instances = gpu.instances.iter().map(|instance| InstanceState {
+                    id: instance.id.0,
+                    profile_id: instance.profile.0,
+                    profile: spec
+                        .mig
+                        .as_ref()
+                        .and_then(|mig| mig.by_id(instance.profile))
+                        .map_or_else(
+                            || format!("profile {}", instance.profile),
+                            |profile| profile.name.clone(),
+                        ),
+                    start: instance.placement.start,
+                    size: instance.placement.size,
+                    mig_uuids: instance
+                        .compute
+                        .iter()
+                        .map(|compute| compute.uuid.to_string())
+                        .collect(),
+                });
+                CardState {
+                    index: gpu.index.0,
+                    minor: gpu.minor.0,
+                    model: spec.model.clone(),
+                    uuid: gpu.uuid.to_string(),
+                    mig: gpu.mig_current == gpu_model::MigMode::Enabled,
+                    memory_slices: spec.mig.as_ref().map_or(0, |mig| mig.memory_slices.0),
+                    instances: instances.collect(),
+                }
+            })
+            .collect();
+        Self {
+            node: node.to_owned(),
+            cards,
+        }
+    }
+}
+
 /// What a program in a pod printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExecOutput {

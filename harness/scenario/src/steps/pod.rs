@@ -163,7 +163,7 @@ async fn settle(world: &World) -> Result<Sight, Failure> {
 
 /// Waits until `count` pods run and nobody is on the way.
 async fn running(world: &World, count: usize) -> Result<Sight, Failure> {
-    let start = std::time::Instant::now();
+    let start = tokio::time::Instant::now();
     let wrong = |sight: &Sight| {
         Failure::new("another number of pods runs").versus(
             format!("{count} running"),

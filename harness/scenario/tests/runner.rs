@@ -1,0 +1,334 @@
+//! The runner and the steps against a cluster in memory: an honest one passes every scenario of this repository, and
+//! each way of being wrong is caught by the scenario that is there to catch it.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test says what it expects"
+)]
+
+mod hollow;
+
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::FutureExt;
+use hollow::{Hollow, Lie};
+use report::{Emitter, Event, Outcome, Recorder, Results, RunEnd, RunStarted, Sink, What};
+use scenario::{Filter, Options, Plan, Runner, SourceFile, Testbed, registry};
+use tokio::sync::watch;
+
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Recorder>>);
+
+impl Sink for Kept {
+    fn on(&mut self, event: &Event) {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .on(event);
+    }
+}
+
+impl Kept {
+    fn results(&self) -> Results {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .results()
+            .clone()
+    }
+}
+
+fn ours(name: Option<&str>) -> Plan {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let filter = Filter::parse(None, name).expect("a filter");
+    Plan::load(&registry(), &[root], &filter).expect("a plan")
+}
+
+fn text(feature: &str) -> Plan {
+    Plan::of(
+        &registry(),
+        &[SourceFile::new("own.feature", feature)],
+        &Filter::default(),
+    )
+    .expect("a plan")
+}
+
+/// Runs `plan` on a hollow cluster, in simulated time.
+fn run(
+    plan: &Plan,
+    hollow: &Arc<Hollow>,
+    options: Options,
+    stop: &watch::Receiver<bool>,
+) -> (RunEnd, Results) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let kept = Kept::default();
+    let emitter = Emitter::new(vec![Box::new(kept.clone())]);
+    emitter.emit(What::RunStarted(RunStarted {
+        run: "test".to_owned(),
+        command: "test".to_owned(),
+        environment: hollow.environment(),
+        scenarios: plan
+            .scenarios
+            .iter()
+            .map(scenario::PlannedScenario::for_report)
+            .collect(),
+        unselected: plan.unselected,
+    }));
+    let runner = Runner::new(
+        Rc::new(registry()),
+        emitter,
+        folder.path().to_owned(),
+        options,
+    );
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime");
+    let testbed: Arc<dyn Testbed> = Arc::<Hollow>::clone(hollow);
+    let end = runtime.block_on(runner.run(
+        plan,
+        Box::new(|_| async { Ok(testbed) }.boxed_local()),
+        stop.clone(),
+    ));
+    (end, kept.results())
+}
+
+fn never() -> watch::Receiver<bool> {
+    watch::channel(false).1
+}
+
+#[test]
+fn an_honest_cluster_passes_everything() {
+    let hollow = Hollow::new(Lie::Nothing);
+    let (end, results) = run(&ours(None), &hollow, Options::default(), &never());
+    let failed: Vec<String> = results
+        .scenarios
+        .iter()
+        .filter(|it| it.outcome != Outcome::Passed)
+        .map(|it| format!("{}: {:?}", it.id, it.why()))
+        .collect();
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    assert_eq!(end, RunEnd::Passed);
+    assert_eq!(hollow.count("pods"), 0, "nothing is left");
+    assert_eq!(hollow.count("namespaces"), 0, "nothing is left");
+    let pictured = results
+        .scenarios
+        .iter()
+        .flat_map(|it| &it.steps)
+        .filter(|step| step.picture.is_some())
+        .count();
+    assert!(pictured > 20, "pictures were taken: {pictured}");
+}
+
+/// What `lie` makes of the scenarios whose id matches `name`: the first failure, as text.
+fn caught(lie: Lie, name: &str) -> String {
+    let (end, results) = run(
+        &ours(Some(name)),
+        &Hollow::new(lie),
+        Options::default(),
+        &never(),
+    );
+    assert_eq!(end, RunEnd::Failed, "{lie:?} went through");
+    let failed = results
+        .scenarios
+        .iter()
+        .find(|it| it.outcome == Outcome::Failed)
+        .expect("a failed scenario");
+    let (step, failure) = failed.why().expect("a reason");
+    assert!(failed.evidence.is_some(), "evidence was kept");
+    let place = step.map_or_else(|| "tear-down".to_owned(), |step| step.text.clone());
+    format!("{place}\n{}", failure.lines().join("\n"))
+}
+
+#[test]
+fn every_lie_is_caught() {
+    let seven = "eighth waits";
+    let cases: [(Lie, &str, &[&str]); 16] = [
+        (
+            Lie::GivesTwice,
+            seven,
+            &["7 pods run", "expected:   7 running", "8 running"],
+        ),
+        (Lie::GivesOneLess, seven, &["7 pods run", "6 running"]),
+        (
+            Lie::IgnoresCounters,
+            "largest first",
+            &["3 pods run", "4 running"],
+        ),
+        (
+            Lie::LastMatch,
+            "second card",
+            &["first device", "gpu-0-mig-4g20gb-5-0", "published order"],
+        ),
+        (
+            Lie::OtherReason,
+            seven,
+            &["another reason", "untolerated taint"],
+        ),
+        (
+            Lie::ForgetsWaiting,
+            seven,
+            &["not within 30 seconds", "pod-8: Pending"],
+        ),
+        (
+            Lie::WrongProfile,
+            "keeps an H100",
+            &["asked for 1g.10gb and holds"],
+        ),
+        (
+            Lie::CutsNothing,
+            seven,
+            &["each running pod sees", "not on the card"],
+        ),
+        (
+            Lie::CutsNothing,
+            "largest first",
+            &[
+                "claims, counters and the card agree",
+                "is allocated and not on the card",
+            ],
+        ),
+        (
+            Lie::CutsElsewhere,
+            "largest first",
+            &["belongs to no claim"],
+        ),
+        (
+            Lie::Leaves,
+            "largest first",
+            &["tear-down", "leaves something behind", "GPU instance"],
+        ),
+        (
+            Lie::OffersBoth,
+            "in partitions and only",
+            &["the node offers", "1 whole cards"],
+        ),
+        (
+            Lie::ShowsAll,
+            seven,
+            &["each running pod sees", "7 MIG devices", "is seen by"],
+        ),
+        (Lie::ShowsTheFirst, seven, &["is seen by"]),
+        (Lie::ShowsNone, seven, &["0 MIG devices", "it sees nothing"]),
+        (Lie::NoImage, seven, &["will not run", "ErrImageNeverPull"]),
+    ];
+    for (lie, name, words) in cases {
+        let text = caught(lie, name);
+        for word in words {
+            assert!(
+                text.contains(word),
+                "{lie:?}: {word:?} is missing in:\n{text}"
+            );
+        }
+    }
+    let stuck = caught(Lie::NeverStarts, seven);
+    assert!(
+        stuck.contains("not within 45 seconds") && stuck.contains("ContainerCreating"),
+        "{stuck}"
+    );
+}
+
+const ONE: &str =
+    "Feature: f\n  Background:\n    Given a node with 1 \"A100-SXM4-40GB\" in MIG mode\n";
+
+#[test]
+fn a_leak_fails_the_scenario_that_left_it_and_not_the_next() {
+    let feature = format!(
+        "{ONE}\n  Scenario: leaves\n    When a pod claims one \"1g.5gb\"\n    Then 1 pod runs\n\n  Scenario: clean\n    When a pod claims one \"1g.5gb\"\n    Then 1 pod runs\n    And claims, counters and the card agree\n"
+    );
+    let (end, results) = run(
+        &text(&feature),
+        &Hollow::new(Lie::Leaves),
+        Options::default(),
+        &never(),
+    );
+    assert_eq!(end, RunEnd::Failed);
+    assert!(
+        results.scenarios[0]
+            .steps
+            .iter()
+            .all(|step| step.outcome == Outcome::Passed)
+    );
+    let failure = results.scenarios[0].failure.as_ref().expect("the leak");
+    assert_eq!(failure.summary, "the scenario leaves something behind");
+    assert!(
+        failure
+            .seen
+            .as_deref()
+            .is_some_and(|seen| seen.contains("GPU instance")),
+        "{failure:?}"
+    );
+    assert!(results.scenarios[0].evidence.is_some());
+}
+
+#[test]
+fn fail_fast_stops_and_keep_on_failure_tears_nothing_down() {
+    let feature = format!(
+        "{ONE}\n  Scenario: wrong\n    When a pod claims one \"1g.5gb\"\n    Then 2 pods run\n\n  Scenario: right\n    When a pod claims one \"1g.5gb\"\n    Then 1 pod runs\n"
+    );
+    let hollow = Hollow::new(Lie::Nothing);
+    let (end, results) = run(&text(&feature), &hollow, Options::default(), &never());
+    assert_eq!(
+        (end, results.totals.passed, results.totals.failed),
+        (RunEnd::Failed, 1, 1)
+    );
+    assert_eq!(hollow.count("pods"), 0);
+
+    let options = Options {
+        fail_fast: true,
+        ..Options::default()
+    };
+    let (end, results) = run(&text(&feature), &hollow, options, &never());
+    assert_eq!(
+        (end, results.totals.not_run, results.totals.failed),
+        (RunEnd::Failed, 1, 1)
+    );
+    assert_eq!(hollow.count("pods"), 0);
+
+    let options = Options {
+        keep_on_failure: true,
+        ..Options::default()
+    };
+    let (end, results) = run(&text(&feature), &hollow, options, &never());
+    assert_eq!((end, results.totals.not_run), (RunEnd::Failed, 1));
+    assert_eq!(
+        hollow.count("pods"),
+        1,
+        "the pod of the failed scenario is still there"
+    );
+    assert!(
+        results.notices.iter().any(|text| text.contains("kept")),
+        "{:?}",
+        results.notices
+    );
+}
+
+#[test]
+fn an_interrupt_ends_the_run_and_nothing_counts_as_passed() {
+    let (sender, stop) = watch::channel(false);
+    sender.send(true).expect("a receiver");
+    let (end, results) = run(
+        &ours(None),
+        &Hollow::new(Lie::Nothing),
+        Options::default(),
+        &stop,
+    );
+    assert_eq!(end, RunEnd::Interrupted);
+    assert_eq!(results.totals.passed, 0);
+    assert_eq!(results.totals.not_run, results.scenarios.len());
+}
+
+#[test]
+fn an_empty_plan_runs_nothing() {
+    let plan = ours(Some("there is no such scenario"));
+    let (end, _) = run(
+        &plan,
+        &Hollow::new(Lie::Nothing),
+        Options::default(),
+        &never(),
+    );
+    assert_eq!(end, RunEnd::NothingRan);
+}
