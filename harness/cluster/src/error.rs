@@ -78,6 +78,14 @@ pub enum Error {
         /// The answer.
         message: String,
     },
+    /// A detached cluster could not be started; its supervisor says why.
+    #[error("{text}")]
+    Supervisor {
+        /// What it said.
+        text: String,
+        /// The exit code it asks for.
+        code: i32,
+    },
     /// Another process owns a cluster of this name or folder.
     #[error("cluster {name} is already running (supervisor pid {pid}); use it, end it with `sliceproof down {name}`, or choose another name")]
     Busy {
@@ -141,6 +149,7 @@ impl Error {
             | Error::MissingComponent { .. }
             | Error::Images(_)
             | Error::Pki { .. } => 2,
+            Error::Supervisor { code, .. } => *code,
             _ => 1,
         }
     }

@@ -5,6 +5,7 @@
 
 mod control_plane;
 mod error;
+mod evidence;
 pub mod images;
 mod init;
 mod kubeconfig;
@@ -20,9 +21,10 @@ mod progress;
 mod roles;
 mod rpc;
 mod running;
+mod shape;
 mod spec;
 mod start;
-mod supervisor;
+pub mod supervisor;
 mod wait;
 
 pub use error::{Error, Result};

@@ -22,8 +22,6 @@ pub(crate) const SERVICES: &str = "10.96.0.0/16";
 pub(crate) const KUBERNETES_SERVICE: Ipv4Addr = Ipv4Addr::new(10, 96, 0, 1);
 /// Where a cluster would have its DNS. Nothing answers there; without an address the kubelet warns at every pod.
 pub(crate) const DNS_SERVICE: Ipv4Addr = Ipv4Addr::new(10, 96, 0, 10);
-/// All pods of all nodes.
-pub(crate) const PODS: &str = "10.244.0.0/16";
 
 /// Most nodes that the address plan holds.
 pub(crate) const MAX_NODES: u8 = 200;

@@ -26,6 +26,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct RunFolder {
     dir: PathBuf,
+    is_there: bool,
     _lock: Flock<File>,
 }
 
@@ -49,6 +50,20 @@ pub(crate) fn holder(dir: &Path) -> Option<String> {
     }
 }
 
+/// Locks the file at a path; `None` when somebody else has. A file that was removed in between is not the one.
+fn lock(path: &Path) -> Result<Option<Flock<File>>> {
+    use std::os::unix::fs::MetadataExt;
+    loop {
+        let open = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path);
+        let file = open.map_err(Error::io("open", path))?;
+        let Ok(lock) = Flock::lock(file, FlockArg::LockExclusiveNonblock) else { return Ok(None) };
+        let held = lock.metadata().map_err(Error::io("look at", path))?;
+        if fs::metadata(path).is_ok_and(|there| (there.dev(), there.ino()) == (held.dev(), held.ino())) {
+            return Ok(Some(lock));
+        }
+    }
+}
+
 impl RunFolder {
     /// Takes the folder; `Some(text)` when something of a dead run had to be removed first.
     pub(crate) fn take(name: &str, dir: &Path) -> Result<(Self, Option<String>)> {
@@ -56,15 +71,8 @@ impl RunFolder {
             fs::create_dir_all(parent).map_err(Error::io("make", parent))?;
         }
         let path = lock_file(dir);
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .open(&path)
-            .map_err(Error::io("open", &path))?;
-        let mut lock = Flock::lock(file, FlockArg::LockExclusiveNonblock)
-            .map_err(|_| Error::Busy { name: name.into(), pid: holder(dir).unwrap_or_else(|| "unknown".into()) })?;
+        let mut lock = lock(&path)?
+            .ok_or_else(|| Error::Busy { name: name.into(), pid: holder(dir).unwrap_or_else(|| "unknown".into()) })?;
         lock.set_len(0).and_then(|()| write!(lock, "{}", std::process::id())).map_err(Error::io("write", &path))?;
         let cleaned = if dir.exists() {
             let is_ours = dir.join(MARK).exists();
@@ -84,14 +92,27 @@ impl RunFolder {
         fs::set_permissions(dir, fs::Permissions::from_mode(0o700)).map_err(Error::io("protect", dir))?;
         let mark = dir.join(MARK);
         fs::write(&mark, "").map_err(Error::io("write", &mark))?;
-        Ok((RunFolder { dir: dir.into(), _lock: lock }, cleaned))
+        Ok((RunFolder { dir: dir.into(), is_there: true, _lock: lock }, cleaned))
     }
 
     /// Removes the folder and lets go of it.
-    pub(crate) fn remove(self) -> Result<()> {
-        remove_tree(&self.dir)?;
-        let _ = fs::remove_file(lock_file(&self.dir));
+    pub(crate) fn remove(mut self) -> Result<()> {
+        self.take_away()
+    }
+
+    fn take_away(&mut self) -> Result<()> {
+        if std::mem::take(&mut self.is_there) {
+            remove_tree(&self.dir)?;
+            let _ = fs::remove_file(lock_file(&self.dir));
+        }
         Ok(())
+    }
+}
+
+impl Drop for RunFolder {
+    fn drop(&mut self) {
+        // Nobody to tell: `remove` is the way to hear of it, and the next start tries again.
+        let _ = self.take_away();
     }
 }
 
@@ -110,7 +131,7 @@ const MARK: &str = ".sliceproof-cluster";
 
 /// Like `remove_dir_all`, but opens folders that their owner may not enter (overlayfs leaves such) and is patient
 /// with processes that are just being killed.
-fn remove_tree(dir: &Path) -> Result<()> {
+pub(crate) fn remove_tree(dir: &Path) -> Result<()> {
     let deadline = Instant::now() + Duration::from_secs(5);
     loop {
         match fs::remove_dir_all(dir) {

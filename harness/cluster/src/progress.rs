@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Something that happened on the way, with the time since the start.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum Progress {
     /// A stage is done.

@@ -55,7 +55,7 @@ pub fn dispatch() {
         "__cluster-ns" => first_process(&file(), "__cluster-init"),
         "__node-ns" => first_process(&file(), "__node-init"),
         "__cluster-init" | "__node-init" => second_process(&file()),
-        supervisor::ROLE => supervisor::main(&file()),
+        supervisor::ROLE => supervisor::main(),
         _ => return,
     };
     std::process::exit(code)

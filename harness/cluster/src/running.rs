@@ -65,10 +65,6 @@ pub(crate) struct Owner {
 impl Drop for Owner {
     fn drop(&mut self) {
         self.lifeline.cut();
-        if let Some(folder) = self.folder.take() {
-            // Nobody to tell: `stop` is the way to hear of it.
-            let _ = folder.remove();
-        }
     }
 }
 
@@ -81,19 +77,7 @@ impl fmt::Debug for Running {
 impl Cluster {
     /// Uses a cluster that another process owns.
     pub async fn attach(dir: &Path) -> Result<Running> {
-        let file = dir.join("cluster.json");
-        let text = fs::read_to_string(&file).map_err(Error::io("read", &file))?;
-        let record: Record = serde_json::from_str(&text).map_err(|e| Error::Io {
-            doing: "read",
-            path: file.clone(),
-            source: std::io::Error::new(std::io::ErrorKind::InvalidData, e),
-        })?;
-        if record.version != RECORD_VERSION {
-            return Err(Error::Spec {
-                what: format!("{} has version {}, this program writes {RECORD_VERSION}", file.display(), record.version),
-                remedy: "use the sliceproof that started the cluster, or start it anew".into(),
-            });
-        }
+        let record = read_record(dir)?;
         let client = client(&dir.join("kubeconfig")).await?;
         Ok(Running::new(dir, record, client, None))
     }
@@ -167,6 +151,11 @@ impl Running {
         Ok(())
     }
 
+    /// Its namespaces have ended.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.owner().as_mut().is_some_and(|o| o.lifeline.ended().is_some())
+    }
+
     /// Ends every process of the cluster and removes its folder. The one that only attached does nothing.
     pub async fn stop(self) -> Result<()> {
         let Some(mut owner) = self.owner().take() else { return Ok(()) };
@@ -192,6 +181,13 @@ impl Running {
         self.record.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Takes up what another process changed.
+    pub(crate) fn reload(&self) -> Result<()> {
+        let fresh = read_record(&self.dir)?;
+        *self.record.write().unwrap_or_else(PoisonError::into_inner) = fresh;
+        Ok(())
+    }
+
     pub(crate) fn change_record(&self, change: impl FnOnce(&mut Record)) -> Result<()> {
         let mut record = self.record.write().unwrap_or_else(PoisonError::into_inner);
         change(&mut record);
@@ -201,6 +197,23 @@ impl Running {
     fn handle(&self, node: &NodeRecord) -> Node {
         Node::new(NodeDir::new(&self.dir, &node.shape.name, node.index), node.shape.clone())
     }
+}
+
+pub(crate) fn read_record(dir: &Path) -> Result<Record> {
+    let file = dir.join("cluster.json");
+    let text = fs::read_to_string(&file).map_err(Error::io("read", &file))?;
+    let record: Record = serde_json::from_str(&text).map_err(|e| Error::Io {
+        doing: "read",
+        path: file.clone(),
+        source: std::io::Error::new(std::io::ErrorKind::InvalidData, e),
+    })?;
+    if record.version != RECORD_VERSION {
+        return Err(Error::Spec {
+            what: format!("{} has version {}, this program writes {RECORD_VERSION}", file.display(), record.version),
+            remedy: "use the sliceproof that started the cluster, or start it anew".into(),
+        });
+    }
+    Ok(record)
 }
 
 /// Whole or not at all: other processes read it.

@@ -60,22 +60,7 @@ const MAX_DIR: usize = 1500;
 impl ClusterSpec {
     pub(crate) fn check(&self) -> Result<()> {
         check_name("cluster", &self.name)?;
-        if self.nodes.is_empty() {
-            return Err(spec("a cluster of no nodes was asked for", "ask for at least one"));
-        }
-        if self.nodes.len() > usize::from(net::MAX_NODES) {
-            return Err(spec(
-                format!("{} nodes were asked for", self.nodes.len()),
-                format!("the address plan holds {}", net::MAX_NODES),
-            ));
-        }
-        for (at, node) in self.nodes.iter().enumerate() {
-            check_name("node", &node.name)?;
-            crate::node::host::machine(&self.name, node)?;
-            if self.nodes[..at].iter().any(|n| n.name == node.name) {
-                return Err(spec(format!("two nodes are named {}", node.name), "give each its own name"));
-            }
-        }
+        check_nodes(&self.name, &self.nodes)?;
         check_dir(&self.dir)
     }
 
@@ -85,6 +70,27 @@ impl ClusterSpec {
             None => std::env::current_exe().map_err(Error::io("find", "/proc/self/exe")),
         }
     }
+}
+
+/// Names that Kubernetes takes, each once, and cards that the catalogue knows.
+pub(crate) fn check_nodes(cluster: &str, nodes: &[NodeShape]) -> Result<()> {
+    if nodes.is_empty() {
+        return Err(spec("a cluster of no nodes was asked for", "ask for at least one"));
+    }
+    if nodes.len() > usize::from(net::MAX_NODES) {
+        return Err(spec(
+            format!("{} nodes were asked for", nodes.len()),
+            format!("the address plan holds {}", net::MAX_NODES),
+        ));
+    }
+    for (at, node) in nodes.iter().enumerate() {
+        check_name("node", &node.name)?;
+        crate::node::host::machine(cluster, node)?;
+        if nodes[..at].iter().any(|n| n.name == node.name) {
+            return Err(spec(format!("two nodes are named {}", node.name), "give each its own name"));
+        }
+    }
+    Ok(())
 }
 
 fn check_dir(dir: &Path) -> Result<()> {

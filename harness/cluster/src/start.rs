@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use k8s_openapi::api::resource::v1::ResourceSlice;
+use k8s_openapi::api::{core::v1::{Node as NodeObject, ServiceAccount}, resource::v1::ResourceSlice};
 use kube::{api::{Api, ListParams}};
 
 use crate::{
@@ -53,24 +53,19 @@ impl Cluster {
                 folder.remove()?;
                 Err(error)
             }
-            Ok((running, shared)) => {
+            Ok(running) => {
                 if let Some(owner) = running.owner().as_mut() {
                     owner.folder = Some(folder);
                 }
-                bring_up(&running, &shared, &spec.nodes, &waiter).await?;
+                bring_up(&running, &spec.nodes, &waiter).await?;
                 Ok(running)
             }
         }
     }
 }
 
-/// What nodes are made from; held for the time of the start.
-struct Parts {
-    authority: Authority,
-}
-
 /// The control plane's processes are started; nothing is waited for.
-async fn begin(spec: &ClusterSpec, waiter: &Waiter<'_>) -> Result<(Running, Parts)> {
+async fn begin(spec: &ClusterSpec, waiter: &Waiter<'_>) -> Result<Running> {
     let dir = &spec.dir;
     let exe = spec.exe()?;
     for below in ["logs", "kubeconfigs", "root", "var", "nodes"] {
@@ -128,10 +123,10 @@ async fn begin(spec: &ClusterSpec, waiter: &Waiter<'_>) -> Result<(Running, Part
         running.init.start(launch).await?;
     }
     waiter.reached("control plane is started");
-    Ok((running, Parts { authority }))
+    Ok(running)
 }
 
-async fn bring_up(running: &Running, parts: &Parts, shapes: &[NodeShape], waiter: &Waiter<'_>) -> Result<()> {
+async fn bring_up(running: &Running, shapes: &[NodeShape], waiter: &Waiter<'_>) -> Result<()> {
     let archive = assemble(running).await?;
     waiter.reached("images are assembled");
     running.change_record(|record| {
@@ -139,21 +134,21 @@ async fn bring_up(running: &Running, parts: &Parts, shapes: &[NodeShape], waiter
         record.nodes = shapes.iter().zip(0..).map(|(shape, index)| NodeRecord { shape: shape.clone(), index }).collect();
     })?;
     let nodes = running.nodes();
-    let all_nodes = futures::future::try_join_all(nodes.iter().map(|node| start_node(running, parts, node, waiter)));
+    let all_nodes = futures::future::try_join_all(nodes.iter().map(|node| start_node(running, node, waiter)));
     let api = async {
         api_ready(running, waiter).await?;
         objects::create(&running.client).await?;
         waiter.reached("device classes and rights are created");
         Ok(())
     };
-    let (drivers, ()) = futures::future::try_join(all_nodes, api).await?;
-    for (node, driver) in nodes.iter().zip(drivers) {
-        node.control.start(driver).await?;
+    futures::future::try_join(all_nodes, api).await?;
+    for node in &nodes {
+        node.start_driver().await?;
     }
     waiter.reached("drivers are started");
     slices_published(running, &nodes, waiter).await?;
     waiter.reached("slices are published");
-    Ok(())
+    takes_pods(running, waiter).await
 }
 
 async fn assemble(running: &Running) -> Result<PathBuf> {
@@ -170,20 +165,24 @@ async fn assemble(running: &Running) -> Result<PathBuf> {
     tokio::task::spawn_blocking(job).await.map_err(|e| Error::Images(e.to_string()))?
 }
 
-/// Brings up a node's namespaces, containerd, images and kubelet; returns the driver, not yet started.
-async fn start_node(running: &Running, parts: &Parts, node: &Node, waiter: &Waiter<'_>) -> Result<Launch> {
+/// Brings up a node's namespaces, containerd, images and kubelet; the driver is laid out and not yet started.
+pub(crate) async fn start_node(running: &Running, node: &Node, waiter: &Waiter<'_>) -> Result<()> {
     let record = running.record();
     let tree = host::lay(&node.at.host(), &host::machine(&record.name, node.shape())?)?;
     let driver_root = tree.driver_root();
+    let authority = Authority::open(&running.dir.join("pki"))?;
     let shared = Shared {
         cluster: &running.dir,
         exe: &record.exe,
         programs: &record.programs,
-        authority: &parts.authority,
+        authority: &authority,
         archive: &record.archive,
         driver_root: &driver_root,
     };
     let programs = NodePrograms::lay(&node.at, &shared)?;
+    let driver = node.at.driver_launch();
+    let text = serde_json::to_string_pretty(&programs.driver).unwrap_or_default();
+    fs::write(&driver, text).map_err(Error::io("write", &driver))?;
     let init_spec = InitSpec {
         root: programs.root,
         control: node.at.control(),
@@ -225,8 +224,7 @@ async fn start_node(running: &Running, parts: &Parts, node: &Node, waiter: &Wait
         });
     }
     waiter.reached(format!("node {}: containerd has its images", node.name()));
-    node.control.start(programs.kubelet).await?;
-    Ok(programs.driver)
+    node.control.start(programs.kubelet).await
 }
 
 async fn api_ready(running: &Running, waiter: &Waiter<'_>) -> Result<()> {
@@ -271,6 +269,33 @@ pub(crate) async fn slices_published(running: &Running, nodes: &[Node], waiter: 
             Ok(Look::Is(()))
         })
         .await
+}
+
+/// Every node is Ready and pods can be created. Mostly so already when the slices are there.
+pub(crate) async fn takes_pods(running: &Running, waiter: &Waiter<'_>) -> Result<()> {
+    let nodes: Api<NodeObject> = Api::all(running.client.clone());
+    let accounts: Api<ServiceAccount> = Api::namespaced(running.client.clone(), "default");
+    let names: Vec<String> = running.nodes().iter().map(|n| n.name().to_owned()).collect();
+    waiter
+        .until("the nodes to take pods", LIMIT, async || {
+            running.check_while(STARTING).await?;
+            let list = nodes.list(&ListParams::default()).await.map_err(Error::kube("list nodes"))?.items;
+            for name in &names {
+                let Some(node) = list.iter().find(|n| n.metadata.name.as_deref() == Some(name)) else {
+                    return Ok(Look::NotYet(format!("{name} is not registered")));
+                };
+                if let Some(taint) = node.spec.iter().flat_map(|s| s.taints.iter().flatten()).next() {
+                    return Ok(Look::NotYet(format!("{name} has the taint {}", taint.key)));
+                }
+            }
+            match accounts.get_opt("default").await.map_err(Error::kube("get the default service account"))? {
+                Some(_) => Ok(Look::Is(())),
+                None => Ok(Look::NotYet("the namespace default has no service account yet".into())),
+            }
+        })
+        .await?;
+    waiter.reached("nodes take pods");
+    Ok(())
 }
 
 fn keep(dir: &Path, image_cache: Option<&Path>) -> Vec<PathBuf> {

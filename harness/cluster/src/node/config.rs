@@ -55,6 +55,11 @@ impl NodeDir {
         self.dir.join("init.json")
     }
 
+    /// How the driver is started, for whoever restarts it.
+    pub(crate) fn driver_launch(&self) -> PathBuf {
+        self.dir.join("driver.json")
+    }
+
     pub(crate) fn var(&self) -> PathBuf {
         self.dir.join("var")
     }
