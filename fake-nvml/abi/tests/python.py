@@ -1,5 +1,7 @@
 """What NVIDIA's own Python binding makes of the library. Run by tests/python.rs over 1xA100-SXM4-40GB,1xH100-SXM5-80GB,1xL4."""
 
+import ctypes
+
 import pynvml as n
 
 
@@ -31,7 +33,8 @@ for index, gpu in enumerate((a100, h100, l4)):
     assert n.nvmlDeviceGetIndex(n.nvmlDeviceGetHandleByPciBusId(pci.busId)) == index
     assert n.nvmlDeviceGetMinorNumber(gpu) == index
     assert n.nvmlDeviceGetBrand(gpu) == n.NVML_BRAND_NVIDIA
-    ext = n.nvmlDeviceGetPciInfoExt(gpu)
+    ext = n.nvmlPciInfoExt_v1_t(version=n.nvmlPciInfoExt_v1)
+    n.nvmlDeviceGetPciInfoExt(gpu, ctypes.byref(ext))
     assert (ext.baseClass, ext.subClass) == (3, 2)
     n.nvmlDeviceGetSerial(gpu)
     n.nvmlDeviceGetVbiosVersion(gpu)
@@ -83,8 +86,8 @@ for index in range(n.NVML_GPU_INSTANCE_PROFILE_COUNT):
     try:
         profile = n.nvmlDeviceGetGpuInstanceProfileInfo(h100, index)
         profiles[index] = profile
-        v2 = n.nvmlDeviceGetGpuInstanceProfileInfo(h100, index, version=n.nvmlGpuInstanceProfileInfo_v2)
-        assert (v2.id, v2.memorySizeMB) == (profile.id, profile.memorySizeMB)
+        v1 = n.nvmlDeviceGetGpuInstanceProfileInfo(h100, index, version=1)
+        assert (v1.id, v1.memorySizeMB) == (profile.id, profile.memorySizeMB)
     except n.NVMLError_NotSupported:
         pass
 small, half = profiles[n.NVML_GPU_INSTANCE_PROFILE_1_SLICE], profiles[n.NVML_GPU_INSTANCE_PROFILE_3_SLICE]
@@ -95,7 +98,7 @@ assert info.profileId == half.id and info.placement.size == 4
 ci_profile = n.nvmlGpuInstanceGetComputeInstanceProfileInfo(gi, n.NVML_COMPUTE_INSTANCE_PROFILE_3_SLICE, 0)
 ci = n.nvmlGpuInstanceCreateComputeInstance(gi, ci_profile.id)
 mig = n.nvmlComputeInstanceGetInfo(ci).device
-assert n.nvmlDeviceIsMigDeviceHandle(mig) == 1
+assert n.nvmlDeviceIsMigDeviceHandle(mig).value == 1  # the binding forgets to unwrap it
 assert n.nvmlDeviceGetName(mig) == "NVIDIA H100 80GB HBM3 MIG 3g.40gb"
 assert n.nvmlDeviceGetUUID(mig).startswith("MIG-")
 assert n.nvmlDeviceGetUUID(n.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(mig)) == n.nvmlDeviceGetUUID(h100)

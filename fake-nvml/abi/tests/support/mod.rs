@@ -12,11 +12,9 @@ use gpu_model::{Catalog, Machine, NodeSpec, Options};
 use gpu_store::Store;
 use nvml_wrapper_sys::bindings::{NvmlLib, nvmlDevice_t};
 
-/// The library that cargo built beside the tests.
+/// The library that cargo built for the tests. It lies in `deps`, beside them; what lies one folder up may be older.
 pub fn library() -> PathBuf {
-    let test = std::env::current_exe().expect("the test's own path");
-    let profile = test.ancestors().nth(2).expect("target/<profile>/deps/<test>");
-    profile.join("libnvidia_ml.so")
+    std::env::current_exe().expect("the test's own path").with_file_name("libnvidia_ml.so")
 }
 
 /// A machine in a folder of its own, with a copy of the library beside its state. The dynamic linker takes each copy for a library
