@@ -57,6 +57,9 @@ fn wanted() -> Vec<Value> {
                 {"apiGroups": ["resource.k8s.io"], "resources": ["resourceslices"], "verbs": ["get", "list", "watch", "create", "update", "delete"]},
                 {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch", "update"]},
                 {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]},
+                // Every user may read this by `system:discovery`, but the API server makes that role a second after it listens,
+                // and the driver ends when it is refused.
+                {"nonResourceURLs": ["/version"], "verbs": ["get"]},
             ],
         }),
         json!({

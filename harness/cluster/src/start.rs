@@ -135,13 +135,7 @@ async fn bring_up(running: &Running, shapes: &[NodeShape], waiter: &Waiter<'_>) 
     })?;
     let nodes = running.nodes();
     let all_nodes = futures::future::try_join_all(nodes.iter().map(|node| start_node(running, node, waiter)));
-    let api = async {
-        api_ready(running, waiter).await?;
-        objects::create(&running.client).await?;
-        waiter.reached("device classes and rights are created");
-        Ok(())
-    };
-    futures::future::try_join(all_nodes, api).await?;
+    futures::future::try_join(all_nodes, objects_created(running, waiter)).await?;
     for node in &nodes {
         node.start_driver().await?;
     }
@@ -227,24 +221,31 @@ pub(crate) async fn start_node(running: &Running, node: &Node, waiter: &Waiter<'
     node.control.start(programs.kubelet).await
 }
 
-async fn api_ready(running: &Running, waiter: &Waiter<'_>) -> Result<()> {
+/// Device classes and rights are there. The admin may write as soon as the API server listens, well before it says that it is
+/// ready, and the driver needs no more than this.
+async fn objects_created(running: &Running, waiter: &Waiter<'_>) -> Result<()> {
     waiter
         .until("the API server", LIMIT, async || {
             running.check_while(STARTING).await?;
-            let request = http::Request::get("/readyz").body(vec![]).unwrap_or_default();
-            Ok(match running.client.request_text(request).await {
-                Ok(_) => Look::Is(()),
-                Err(kube::Error::Api(status)) => Look::NotYet(last_line(&status.message)),
-                Err(e) => Look::NotYet(e.to_string()),
+            Ok(match objects::create(&running.client).await {
+                Ok(()) => Look::Is(()),
+                Err(error) => Look::NotYet(error.to_string()),
             })
         })
         .await?;
-    waiter.reached("API server is ready");
+    waiter.reached("API server takes objects");
     Ok(())
 }
 
-fn last_line(text: &str) -> String {
-    text.lines().rev().find(|l| l.contains("[-]")).unwrap_or("not ready").to_owned()
+async fn is_ready(running: &Running) -> Result<(), String> {
+    let request = http::Request::get("/readyz").body(vec![]).unwrap_or_default();
+    match running.client.request_text(request).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) => {
+            Err(status.message.lines().find(|l| l.starts_with("[-]")).unwrap_or("it says it is not ready").to_owned())
+        }
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// Every node with cards has all slices of its newest pool generation.
@@ -287,6 +288,9 @@ pub(crate) async fn takes_pods(running: &Running, waiter: &Waiter<'_>) -> Result
                 if let Some(taint) = node.spec.iter().flat_map(|s| s.taints.iter().flatten()).next() {
                     return Ok(Look::NotYet(format!("{name} has the taint {}", taint.key)));
                 }
+            }
+            if let Err(why) = is_ready(running).await {
+                return Ok(Look::NotYet(format!("the API server: {why}")));
             }
             match accounts.get_opt("default").await.map_err(Error::kube("get the default service account"))? {
                 Some(_) => Ok(Look::Is(())),
