@@ -28,9 +28,11 @@ fn main() {
         Some(dir) => PathBuf::from(dir),
         None => build(workspace, &target_dir(&out)),
     };
-    for (from, to) in
-        [("libnvidia_ml.so", "libnvidia-ml.so"), ("nvidia-smi", "nvidia-smi"), ("nvml-probe", "nvml-probe")]
-    {
+    for (from, to) in [
+        ("libnvidia_ml.so", "libnvidia-ml.so"),
+        ("nvidia-smi", "nvidia-smi"),
+        ("nvml-probe", "nvml-probe"),
+    ] {
         let from = built.join(from);
         if let Err(e) = fs::copy(&from, out.join(to)) {
             fail(&format!("cannot copy {}: {e}", from.display()));
@@ -40,20 +42,38 @@ fn main() {
 
 fn build(workspace: &Path, target: &Path) -> PathBuf {
     // The library alone and as a cdylib only: with an rlib beside it cargo leaves out link-time optimisation.
-    cargo(workspace, target, &["rustc", "--profile", "payload", "--package", "nvml-abi", "--lib", "--crate-type", "cdylib"]);
-    cargo(workspace, target, &["build", "--profile", "payload", "--package", "nvidia-smi", "--package", "nvml-client", "--bins"]);
+    let payload = ["--profile", "payload"];
+    let library = ["--package", "nvml-abi", "--lib", "--crate-type", "cdylib"];
+    let programs = [
+        "--package",
+        "nvidia-smi",
+        "--package",
+        "nvml-client",
+        "--bins",
+    ];
+    cargo(
+        workspace,
+        target,
+        &[&["rustc"], &payload[..], &library].concat(),
+    );
+    cargo(
+        workspace,
+        target,
+        &[&["build"], &payload[..], &programs].concat(),
+    );
     target.join("payload")
 }
 
 fn cargo(workspace: &Path, target: &Path, args: &[&str]) {
     let mut cargo = Command::new(var("CARGO"));
-    cargo.current_dir(workspace).args(args).arg("--target-dir").arg(target);
+    cargo.current_dir(workspace).args(args);
     // Only what a person may have set for every build goes on; what this build set for its own compiler does not.
     for (name, _) in env::vars_os() {
         if name.to_str().is_some_and(|name| !passed_on(name)) {
             cargo.env_remove(&name);
         }
     }
+    cargo.env("CARGO_TARGET_DIR", target);
     let output = match cargo.output() {
         Ok(output) => output,
         Err(e) => fail(&format!("cannot run {cargo:?}: {e}")),
@@ -83,11 +103,22 @@ fn passed_on(name: &str) -> bool {
         "OUT_DIR",
         "NUM_JOBS",
     ];
-    const SETTINGS: [&str; 5] = ["CARGO_NET_", "CARGO_HTTP_", "CARGO_REGISTRIES_", "CARGO_REGISTRY_", "CARGO_SOURCE_"];
-    if ["CARGO_HOME", "CARGO_MAKEFLAGS"].contains(&name) || SETTINGS.iter().any(|prefix| name.starts_with(prefix)) {
+    const SETTINGS: [&str; 5] = [
+        "CARGO_NET_",
+        "CARGO_HTTP_",
+        "CARGO_REGISTRIES_",
+        "CARGO_REGISTRY_",
+        "CARGO_SOURCE_",
+    ];
+    if ["CARGO_HOME", "CARGO_MAKEFLAGS"].contains(&name)
+        || SETTINGS.iter().any(|prefix| name.starts_with(prefix))
+    {
         return true;
     }
-    !COMPILER.contains(&name) && !["CARGO", "DEP_", "CLIPPY_"].iter().any(|prefix| name.starts_with(prefix))
+    !COMPILER.contains(&name)
+        && !["CARGO", "DEP_", "CLIPPY_"]
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
 }
 
 /// One folder for all profiles and commands of the outer build, beside them: `<target>/carried`.
@@ -108,7 +139,8 @@ fn rerun_if_changed(path: &Path) {
 }
 
 fn parent(path: &Path) -> &Path {
-    path.parent().unwrap_or_else(|| fail(&format!("{} has no parent folder", path.display())))
+    path.parent()
+        .unwrap_or_else(|| fail(&format!("{} has no parent folder", path.display())))
 }
 
 fn var(name: &str) -> String {

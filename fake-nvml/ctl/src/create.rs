@@ -37,11 +37,21 @@ impl Shape {
         }
         let cards = spec.resolve(&catalog)?;
         let numbers: Vec<&str> = self.driver_version.split('.').collect();
-        if !(2..=4).contains(&numbers.len()) || !numbers.iter().all(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit())) {
-            return Err(Error::DriverVersion { given: self.driver_version.clone() });
+        if !(2..=4).contains(&numbers.len())
+            || !numbers
+                .iter()
+                .all(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+        {
+            return Err(Error::DriverVersion {
+                given: self.driver_version.clone(),
+            });
         }
-        let options =
-            Options { node: self.name.clone(), driver_version: self.driver_version.clone(), mig: self.mig, ..Options::default() };
+        let options = Options {
+            node: self.name.clone(),
+            driver_version: self.driver_version.clone(),
+            mig: self.mig,
+            ..Options::default()
+        };
         Ok(Machine::build(&cards, &options))
     }
 }
@@ -58,12 +68,17 @@ pub(crate) struct Create {
 
 impl Create {
     pub(crate) fn run(&self) -> Result<(), Error> {
-        let machine = self.shape.build(self.shape.node.as_deref().unwrap_or("1xA100-SXM4-40GB"))?;
+        let machine = self
+            .shape
+            .build(self.shape.node.as_deref().unwrap_or("1xA100-SXM4-40GB"))?;
         let tree = lay_new(&self.dir, &machine)?;
         println!("{}", crate::show::summary(&machine));
         println!("state        {}", tree.state_path().display());
         println!("driver root  {}", tree.driver_root().display());
-        println!("try          fakegpu run --state {} -- nvidia-smi", self.dir.display());
+        println!(
+            "try          fakegpu run --state {} -- nvidia-smi",
+            self.dir.display()
+        );
         Ok(())
     }
 }
@@ -71,8 +86,13 @@ impl Create {
 /// Lays a machine in a folder that holds none yet.
 pub(crate) fn lay_new(dir: &std::path::Path, machine: &Machine) -> Result<HostTree, Error> {
     if let Ok(tree) = HostTree::open(dir) {
-        let holds = gpu_store::Store::open(tree.state_path())?.read().map(|s| crate::show::cards(&s.machine))?;
-        return Err(Error::Taken { dir: dir.to_owned(), holds });
+        let holds = gpu_store::Store::open(tree.state_path())?
+            .read()
+            .map(|s| crate::show::cards(&s.machine))?;
+        return Err(Error::Taken {
+            dir: dir.to_owned(),
+            holds,
+        });
     }
     Ok(HostTree::lay(dir, machine)?)
 }

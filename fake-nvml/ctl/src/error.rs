@@ -18,7 +18,9 @@ pub(crate) enum Error {
     ModelFile(#[from] gpu_model::catalog::CatalogError),
     #[error("--driver-version: `{given}` is no driver version: write it as 580.95.05")]
     DriverVersion { given: String },
-    #[error("say what to run: fakegpu run --node 2xA100-SXM4-40GB -- nvidia-smi, or give a machine made before by --state")]
+    #[error(
+        "say what to run: fakegpu run --node 2xA100-SXM4-40GB -- nvidia-smi, or give a machine made before by --state"
+    )]
     NoMachine,
     #[error("{} holds a machine already ({holds}): leave out --node to use it, or choose another folder", dir.display())]
     Taken { dir: PathBuf, holds: String },
@@ -31,9 +33,16 @@ pub(crate) enum Error {
     #[error("{0}")]
     Refused(Refusal),
     #[error("cannot {what} {}: {source}", path.display())]
-    File { what: &'static str, path: PathBuf, source: io::Error },
+    File {
+        what: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
     #[error("cannot run {}: {source}", program.to_string_lossy())]
-    Exec { program: OsString, source: io::Error },
+    Exec {
+        program: OsString,
+        source: io::Error,
+    },
 }
 
 impl Error {

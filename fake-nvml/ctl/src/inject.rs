@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use gpu_model::{CiId, GiId, GpuIndex, Injection, MiB, MigMode, Op, Outcome, Percent, RecoveryAction, RowRemaps};
+use gpu_model::{
+    CiId, GiId, GpuIndex, Injection, MiB, MigMode, Op, Outcome, Percent, RecoveryAction, RowRemaps,
+};
 
 use crate::error::Error;
 use crate::state;
@@ -131,11 +133,31 @@ impl What {
                 return Op::SetMigMode { gpu, mode };
             }
             Self::Reset => return Op::Reset { gpu },
-            Self::Xid { number, gi, ci } => Injection::Xid { xid: number, gi: gi.map(GiId), ci: ci.map(CiId) },
-            Self::Ecc { corrected, uncorrected, gi } => Injection::Ecc { corrected, uncorrected, gi: gi.map(GiId) },
-            Self::Remaps { corrected, uncorrected, pending, failed } => {
-                Injection::Remaps(RowRemaps { corrected, uncorrected, pending, failed })
-            }
+            Self::Xid { number, gi, ci } => Injection::Xid {
+                xid: number,
+                gi: gi.map(GiId),
+                ci: ci.map(CiId),
+            },
+            Self::Ecc {
+                corrected,
+                uncorrected,
+                gi,
+            } => Injection::Ecc {
+                corrected,
+                uncorrected,
+                gi: gi.map(GiId),
+            },
+            Self::Remaps {
+                corrected,
+                uncorrected,
+                pending,
+                failed,
+            } => Injection::Remaps(RowRemaps {
+                corrected,
+                uncorrected,
+                pending,
+                failed,
+            }),
             Self::Recovery { action } => Injection::Recovery(match action {
                 Recovery::None => RecoveryAction::None,
                 Recovery::GpuReset => RecoveryAction::GpuReset,
@@ -145,9 +167,15 @@ impl What {
             }),
             Self::Lost => Injection::Lost(true),
             Self::Found => Injection::Lost(false),
-            Self::Load { compute, memory, gi } => {
-                Injection::Load { gi: gi.map(GiId), compute: Percent(compute), memory: MiB(memory) }
-            }
+            Self::Load {
+                compute,
+                memory,
+                gi,
+            } => Injection::Load {
+                gi: gi.map(GiId),
+                compute: Percent(compute),
+                memory: MiB(memory),
+            },
         };
         Op::Inject { gpu, what }
     }

@@ -15,8 +15,6 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-
-
 /// Fake NVIDIA GPUs for programs that use NVML.
 #[derive(Debug, Parser)]
 #[command(name = "fakegpu", version, arg_required_else_help = true)]

@@ -33,8 +33,17 @@ impl Command {
                 for model in catalog.models() {
                     let spec = model.spec();
                     let profiles = spec.mig.as_ref().map_or(0, |m| m.profiles.len());
-                    let mig = if profiles == 0 { "no MIG".to_owned() } else { format!("{profiles} MIG profiles") };
-                    println!("{:<18} {:<28} {:>6} MiB  {mig}", model.name(), spec.name, spec.memory_total.0);
+                    let mig = if profiles == 0 {
+                        "no MIG".to_owned()
+                    } else {
+                        format!("{profiles} MIG profiles")
+                    };
+                    println!(
+                        "{:<18} {:<28} {:>6} MiB  {mig}",
+                        model.name(),
+                        spec.name,
+                        spec.memory_total.0
+                    );
                 }
             }
             Self::Show { name } => print(catalog.model(name)?),
@@ -49,8 +58,11 @@ impl Command {
 
 /// Reads a model file.
 pub(crate) fn read(catalog: &Catalog, file: &Path) -> Result<Model, Error> {
-    let yaml =
-        fs::read_to_string(file).map_err(|source| Error::File { what: "read", path: file.to_owned(), source })?;
+    let yaml = fs::read_to_string(file).map_err(|source| Error::File {
+        what: "read",
+        path: file.to_owned(),
+        source,
+    })?;
     Ok(catalog.check(&file.display().to_string(), &yaml)?)
 }
 
@@ -60,6 +72,12 @@ fn print(model: &Model) {
         println!("  note: {note}");
     }
     for row in model.facts() {
-        println!("{:<52} {:<28} {:<9} {}", row.path, row.value, format!("{:?}", row.confidence).to_lowercase(), row.sources.join(","));
+        println!(
+            "{:<52} {:<28} {:<9} {}",
+            row.path,
+            row.value,
+            format!("{:?}", row.confidence).to_lowercase(),
+            row.sources.join(",")
+        );
     }
 }

@@ -64,19 +64,34 @@ impl Run {
 
     /// Becomes the program; returns only if that fails.
     fn exec(&self, loader: &Loader, tree: &HostTree, shown: &Path) -> Error {
-        let Some((program, args)) = self.program.split_first() else { return Error::NoMachine };
+        let Some((program, args)) = self.program.split_first() else {
+            return Error::NoMachine;
+        };
         let mut command = process::Command::new(program);
         command.args(args);
         for name in [gpu_store::STATE_ENV, gpu_store::PROC_ENV, "FAKEGPU_VISIBLE"] {
             // They would lead the library to another machine.
             command.env_remove(name);
         }
-        if let Loader::Variables { libraries, programs } = loader {
-            let moved = |path: &Path| path.strip_prefix(tree.dir()).map_or_else(|_| path.to_owned(), |p| shown.join(p));
-            command.env("LD_LIBRARY_PATH", in_front("LD_LIBRARY_PATH", &moved(libraries)));
+        if let Loader::Variables {
+            libraries,
+            programs,
+        } = loader
+        {
+            let moved = |path: &Path| {
+                path.strip_prefix(tree.dir())
+                    .map_or_else(|_| path.to_owned(), |p| shown.join(p))
+            };
+            command.env(
+                "LD_LIBRARY_PATH",
+                in_front("LD_LIBRARY_PATH", &moved(libraries)),
+            );
             command.env("PATH", in_front("PATH", &moved(programs)));
         }
-        Error::Exec { program: program.clone(), source: command.exec() }
+        Error::Exec {
+            program: program.clone(),
+            source: command.exec(),
+        }
     }
 }
 

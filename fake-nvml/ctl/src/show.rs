@@ -27,7 +27,10 @@ impl Show {
         let snapshot = store.read()?;
         if self.json {
             let view = view(&snapshot.machine, snapshot.generation);
-            println!("{}", serde_json::to_string_pretty(&view).unwrap_or_default());
+            println!(
+                "{}",
+                serde_json::to_string_pretty(&view).unwrap_or_default()
+            );
         } else {
             print!("{}", table(&snapshot.machine));
         }
@@ -45,7 +48,10 @@ pub(crate) fn cards(machine: &Machine) -> String {
             _ => cards.push((model, 1)),
         }
     }
-    let parts: Vec<String> = cards.iter().map(|(model, count)| format!("{count}x{model}")).collect();
+    let parts: Vec<String> = cards
+        .iter()
+        .map(|(model, count)| format!("{count}x{model}"))
+        .collect();
     parts.join(",")
 }
 
@@ -65,15 +71,37 @@ fn table(machine: &Machine) -> String {
     text.push('\n');
     for gpu in &machine.gpus {
         let spec = machine.spec(gpu);
-        let _ = writeln!(text, "GPU {}  {}  {}  {}  MIG {}", gpu.index, spec.name, gpu.uuid, gpu.pci, mig_words(machine, gpu));
+        let _ = writeln!(
+            text,
+            "GPU {}  {}  {}  {}  MIG {}",
+            gpu.index,
+            spec.name,
+            gpu.uuid,
+            gpu.pci,
+            mig_words(machine, gpu)
+        );
         for line in conditions(gpu) {
             let _ = writeln!(text, "       {line}");
         }
         for gi in &gpu.instances {
-            let name = spec.mig.as_ref().and_then(|m| m.by_id(gi.profile)).map_or("?", |p| p.name.as_str());
-            let _ = writeln!(text, "  GPU instance {:2}  {name}  at {}", gi.id, gi.placement);
+            let name = spec
+                .mig
+                .as_ref()
+                .and_then(|m| m.by_id(gi.profile))
+                .map_or("?", |p| p.name.as_str());
+            let _ = writeln!(
+                text,
+                "  GPU instance {:2}  {name}  at {}",
+                gi.id, gi.placement
+            );
             for mig in machine.mig_devices(gpu).filter(|m| m.gi.id == gi.id) {
-                let _ = writeln!(text, "    compute instance {}  {}  {}", mig.ci.id, mig.profile_name(), mig.ci.uuid);
+                let _ = writeln!(
+                    text,
+                    "    compute instance {}  {}  {}",
+                    mig.ci.id,
+                    mig.profile_name(),
+                    mig.ci.uuid
+                );
             }
         }
     }
@@ -85,7 +113,11 @@ fn mig_words(machine: &Machine, gpu: &Gpu) -> String {
         return "none".into();
     }
     let (now, then) = (gpu.mig_current.word(), gpu.mig_pending.word());
-    if now == then { now.into() } else { format!("{now}, {then} after a reset") }
+    if now == then {
+        now.into()
+    } else {
+        format!("{now}, {then} after a reset")
+    }
 }
 
 fn conditions(gpu: &Gpu) -> Vec<String> {
@@ -99,7 +131,10 @@ fn conditions(gpu: &Gpu) -> Vec<String> {
     }
     let ecc = &health.ecc_volatile;
     if ecc.corrected + ecc.uncorrected > 0 {
-        lines.push(format!("ECC since reset: {} corrected, {} uncorrected", ecc.corrected, ecc.uncorrected));
+        lines.push(format!(
+            "ECC since reset: {} corrected, {} uncorrected",
+            ecc.corrected, ecc.uncorrected
+        ));
     }
     if gpu.load.compute.0 > 0 || gpu.load.memory.0 > 0 {
         lines.push(format!("load {}, {}", gpu.load.compute, gpu.load.memory));
@@ -183,12 +218,20 @@ fn view(machine: &Machine, generation: u64) -> MachineView {
         id: machine.id.to_string(),
         driver_version: machine.driver_version.clone(),
         cuda_version: machine.cuda_version,
-        gpus: machine.gpus.iter().map(|gpu| gpu_view(machine, gpu)).collect(),
+        gpus: machine
+            .gpus
+            .iter()
+            .map(|gpu| gpu_view(machine, gpu))
+            .collect(),
         events: machine
             .events
             .all()
             .iter()
-            .map(|e| EventView { seq: e.seq, gpu: e.gpu.0, kind: format!("{:?}", e.kind) })
+            .map(|e| EventView {
+                seq: e.seq,
+                gpu: e.gpu.0,
+                kind: format!("{:?}", e.kind),
+            })
             .collect(),
     }
 }
@@ -203,7 +246,10 @@ fn gpu_view(machine: &Machine, gpu: &Gpu) -> GpuView {
             .iter()
             .map(|gi| GpuInstanceView {
                 id: gi.id.0,
-                profile: mig.by_id(gi.profile).map(|p| p.name.clone()).unwrap_or_default(),
+                profile: mig
+                    .by_id(gi.profile)
+                    .map(|p| p.name.clone())
+                    .unwrap_or_default(),
                 profile_id: gi.profile.0,
                 start: gi.placement.start,
                 size: gi.placement.size,

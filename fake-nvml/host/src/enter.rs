@@ -46,7 +46,11 @@ impl HostTree {
         ] {
             // A kernel without PCI shows no PCI devices of ours either.
             if Path::new(theirs).is_dir() {
-                merge(&self.dir().join(ours), Path::new(theirs), &self.names_in(Path::new(ours)))?;
+                merge(
+                    &self.dir().join(ours),
+                    Path::new(theirs),
+                    &self.names_in(Path::new(ours)),
+                )?;
             }
         }
         for file in ["proc/devices", "proc/modules"] {
@@ -57,10 +61,18 @@ impl HostTree {
         }
         for node in self.entries().iter().filter(|e| e.kind == PlacedKind::Node) {
             // `/dev` was bound from `dev`: what is mounted there later does not show through.
-            let place = if node.path.starts_with("dev") { Path::new("/").join(&node.path) } else { self.dir().join(&node.path) };
+            let place = if node.path.starts_with("dev") {
+                Path::new("/").join(&node.path)
+            } else {
+                self.dir().join(&node.path)
+            };
             null_device(&place)?;
         }
-        if how.loader { self.enter_loader() } else { Ok(Loader::Found) }
+        if how.loader {
+            self.enter_loader()
+        } else {
+            Ok(Loader::Found)
+        }
     }
 
     fn enter_loader(&self) -> Result<Loader, Error> {
@@ -74,7 +86,10 @@ impl HostTree {
                 .and_then(|()| bind(&state, &shown_state))
                 .and_then(|()| overlay(&self.dir().join(PROGRAMS), programs));
             if laid.is_err() {
-                return Ok(Loader::Variables { libraries: self.libraries(), programs: self.programs() });
+                return Ok(Loader::Variables {
+                    libraries: self.libraries(),
+                    programs: self.programs(),
+                });
             }
         }
         Ok(Loader::Found)
@@ -98,5 +113,7 @@ fn library_folder() -> PathBuf {
         PathBuf::from("/usr/lib"),
     ];
     let with = |name: &str| folders.iter().find(|f| f.join(name).exists()).cloned();
-    with("libnvidia-ml.so.1").or_else(|| with("libc.so.6")).unwrap_or_else(|| PathBuf::from("/usr/lib"))
+    with("libnvidia-ml.so.1")
+        .or_else(|| with("libc.so.6"))
+        .unwrap_or_else(|| PathBuf::from("/usr/lib"))
 }

@@ -62,7 +62,11 @@ pub(crate) trait At<T> {
 
 impl<T> At<T> for io::Result<T> {
     fn at(self, what: &'static str, path: &Path) -> Result<T, Error> {
-        self.map_err(|source| Error::File { what, path: path.to_owned(), source })
+        self.map_err(|source| Error::File {
+            what,
+            path: path.to_owned(),
+            source,
+        })
     }
 }
 

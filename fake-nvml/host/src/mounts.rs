@@ -16,18 +16,41 @@ use crate::namespace::mount_hint;
 
 /// Binds `source` (with everything mounted below it) over `target`.
 pub(crate) fn bind(source: &Path, target: &Path) -> Result<(), Error> {
-    do_mount(Some(source), target, None, MsFlags::MS_BIND | MsFlags::MS_REC, None)
+    do_mount(
+        Some(source),
+        target,
+        None,
+        MsFlags::MS_BIND | MsFlags::MS_REC,
+        None,
+    )
 }
 
 pub(crate) fn tmpfs(target: &Path) -> Result<(), Error> {
-    do_mount(Some(Path::new("fakegpu")), target, Some("tmpfs"), MsFlags::MS_NOSUID | MsFlags::MS_NODEV, Some("mode=0755"))
+    do_mount(
+        Some(Path::new("fakegpu")),
+        target,
+        Some("tmpfs"),
+        MsFlags::MS_NOSUID | MsFlags::MS_NODEV,
+        Some("mode=0755"),
+    )
 }
 
 /// Lays the folder `upper` over `target`: names of `upper` win, all others show through. Reading only.
 pub(crate) fn overlay(upper: &Path, target: &Path) -> Result<(), Error> {
-    let escape = |p: &Path| p.to_string_lossy().replace('\\', "\\\\").replace(':', "\\:").replace(',', "\\,");
+    let escape = |p: &Path| {
+        p.to_string_lossy()
+            .replace('\\', "\\\\")
+            .replace(':', "\\:")
+            .replace(',', "\\,")
+    };
     let options = format!("lowerdir={}:{}", escape(upper), escape(target));
-    do_mount(Some(Path::new("fakegpu")), target, Some("overlay"), MsFlags::empty(), Some(&options))
+    do_mount(
+        Some(Path::new("fakegpu")),
+        target,
+        Some("overlay"),
+        MsFlags::empty(),
+        Some(&options),
+    )
 }
 
 fn do_mount(
@@ -38,7 +61,10 @@ fn do_mount(
     options: Option<&str>,
 ) -> Result<(), Error> {
     mount(source, target, kind, flags, options).map_err(|errno| Error::Mount {
-        what: kind.map_or_else(|| source.map(|s| s.display().to_string()).unwrap_or_default(), str::to_owned),
+        what: kind.map_or_else(
+            || source.map(|s| s.display().to_string()).unwrap_or_default(),
+            str::to_owned,
+        ),
         target: target.to_owned(),
         source: io::Error::from(errno),
         hint: mount_hint(errno),
@@ -91,7 +117,8 @@ pub(crate) fn merge(source: &Path, target: &Path, own: &BTreeSet<OsString>) -> R
         }
         match bind(&theirs, &ours) {
             // It went away between listing and binding.
-            Err(Error::Mount { source: e, .. }) if e.raw_os_error() == Some(Errno::ENOENT as i32) => {}
+            Err(Error::Mount { source: e, .. })
+                if e.raw_os_error() == Some(Errno::ENOENT as i32) => {}
             other => other?,
         }
     }
@@ -111,7 +138,9 @@ fn read_names(dir: &Path) -> Result<Vec<(OsString, fs::FileType)>, Error> {
 
 /// An empty file or folder or a link that an earlier merge left: nothing else is ever removed.
 fn remove_placeholder(path: &Path) {
-    let Ok(meta) = fs::symlink_metadata(path) else { return };
+    let Ok(meta) = fs::symlink_metadata(path) else {
+        return;
+    };
     // Placeholders are empty; a failure leaves a harmless empty name behind.
     let _ = if meta.is_dir() {
         fs::remove_dir(path)
@@ -131,7 +160,11 @@ pub(crate) fn touch(path: &Path) -> Result<(), Error> {
 }
 
 fn open_new(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).create_new(true).mode(0o666).open(path)
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o666)
+        .open(path)
 }
 
 /// Makes `path` a character device by binding `/dev/null` on it: no right to mknod is needed.

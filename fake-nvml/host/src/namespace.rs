@@ -39,8 +39,14 @@ pub fn unshare_private() -> Result<Private, Error> {
         Err(Errno::EPERM) => unshare_user()?,
         Err(e) => return Err(forbidden("mount", e)),
     };
-    mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)
-        .map_err(|e| forbidden("mount", e))?;
+    mount(
+        None::<&str>,
+        "/",
+        None::<&str>,
+        MsFlags::MS_REC | MsFlags::MS_PRIVATE,
+        None::<&str>,
+    )
+    .map_err(|e| forbidden("mount", e))?;
     Ok(private)
 }
 
@@ -49,16 +55,22 @@ pub fn unshare_private() -> Result<Private, Error> {
 /// # Errors
 /// [`Error::Namespace`] when no further user namespace may be made.
 pub fn show_own_ids(private: Private) -> Result<(), Error> {
-    let Private::UserAndMounts { uid, gid } = private else { return Ok(()) };
+    let Private::UserAndMounts { uid, gid } = private else {
+        return Ok(());
+    };
     unshare(CloneFlags::CLONE_NEWUSER).map_err(|e| forbidden("user", e))?;
     map_ids(uid, 0, gid, 0)
 }
 
 fn unshare_user() -> Result<Private, Error> {
     let (uid, gid): (Uid, Gid) = (geteuid(), getegid());
-    unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNS).map_err(|e| forbidden("user", e))?;
+    unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNS)
+        .map_err(|e| forbidden("user", e))?;
     map_ids(0, uid.as_raw(), 0, gid.as_raw())?;
-    Ok(Private::UserAndMounts { uid: uid.as_raw(), gid: gid.as_raw() })
+    Ok(Private::UserAndMounts {
+        uid: uid.as_raw(),
+        gid: gid.as_raw(),
+    })
 }
 
 fn map_ids(uid_inside: u32, uid: u32, gid_inside: u32, gid: u32) -> Result<(), Error> {
@@ -69,7 +81,11 @@ fn map_ids(uid_inside: u32, uid: u32, gid_inside: u32, gid: u32) -> Result<(), E
 }
 
 fn forbidden(kind: &'static str, errno: Errno) -> Error {
-    Error::Namespace { kind, source: io::Error::from(errno), remedy: remedy(&Settings::read()) }
+    Error::Namespace {
+        kind,
+        source: io::Error::from(errno),
+        remedy: remedy(&Settings::read()),
+    }
 }
 
 /// The switches by which kernels and distributions forbid user namespaces.
@@ -82,7 +98,11 @@ struct Settings {
 
 impl Settings {
     fn read() -> Self {
-        let number = |path: &str| fs::read_to_string(path).ok().and_then(|t| t.trim().parse().ok());
+        let number = |path: &str| {
+            fs::read_to_string(path)
+                .ok()
+                .and_then(|t| t.trim().parse().ok())
+        };
         Self {
             unprivileged_clone: number("/proc/sys/kernel/unprivileged_userns_clone"),
             max_user_namespaces: number("/proc/sys/user/max_user_namespaces"),
@@ -98,7 +118,8 @@ pub(crate) fn mount_hint(errno: Errno) -> Option<String> {
 }
 
 fn geteuid_is_host_root() -> bool {
-    fs::read_to_string("/proc/self/uid_map").is_ok_and(|m| m.split_whitespace().eq(["0", "0", "4294967295"]))
+    fs::read_to_string("/proc/self/uid_map")
+        .is_ok_and(|m| m.split_whitespace().eq(["0", "0", "4294967295"]))
         && geteuid().is_root()
 }
 
@@ -130,12 +151,24 @@ mod tests {
 
     #[test]
     fn the_setting_that_forbids_is_named() {
-        let text = remedy(&Settings { max_user_namespaces: Some(0), ..Settings::default() });
+        let text = remedy(&Settings {
+            max_user_namespaces: Some(0),
+            ..Settings::default()
+        });
         assert!(text.contains("user.max_user_namespaces is 0"), "{text}");
         assert!(!text.contains("apparmor"), "{text}");
-        let text = remedy(&Settings { apparmor_restricts: Some(1), ..Settings::default() });
-        assert!(text.contains("apparmor_restrict_unprivileged_userns=0"), "{text}");
-        let text = remedy(&Settings { unprivileged_clone: Some(1), ..Settings::default() });
+        let text = remedy(&Settings {
+            apparmor_restricts: Some(1),
+            ..Settings::default()
+        });
+        assert!(
+            text.contains("apparmor_restrict_unprivileged_userns=0"),
+            "{text}"
+        );
+        let text = remedy(&Settings {
+            unprivileged_clone: Some(1),
+            ..Settings::default()
+        });
         assert!(text.contains("seccomp"), "{text}");
     }
 }

@@ -63,7 +63,10 @@ struct Plan {
 
 impl Plan {
     fn add(&mut self, path: impl Into<PathBuf>, kind: Kind) {
-        self.entries.push(Entry { path: path.into(), kind });
+        self.entries.push(Entry {
+            path: path.into(),
+            kind,
+        });
     }
 
     fn folder(&mut self, path: impl Into<PathBuf>) {
@@ -79,10 +82,19 @@ impl Plan {
         let real = format!("libnvidia-ml.so.{version}");
         self.folder(LIBRARIES);
         self.add(format!("{LIBRARIES}/{real}"), Kind::Program(payload::NVML));
-        self.add(format!("{LIBRARIES}/libnvidia-ml.so.1"), Kind::Link(real.into()));
-        self.add(format!("{LIBRARIES}/libnvidia-ml.so"), Kind::Link("libnvidia-ml.so.1".into()));
+        self.add(
+            format!("{LIBRARIES}/libnvidia-ml.so.1"),
+            Kind::Link(real.into()),
+        );
+        self.add(
+            format!("{LIBRARIES}/libnvidia-ml.so"),
+            Kind::Link("libnvidia-ml.so.1".into()),
+        );
         self.folder(PROGRAMS);
-        self.add(format!("{PROGRAMS}/nvidia-smi"), Kind::Program(payload::NVIDIA_SMI));
+        self.add(
+            format!("{PROGRAMS}/nvidia-smi"),
+            Kind::Program(payload::NVIDIA_SMI),
+        );
     }
 
     fn devices(&mut self, dev: &Path, machine: &Machine) {
@@ -90,7 +102,12 @@ impl Plan {
         for gpu in &machine.gpus {
             self.add(dev.join(format!("nvidia{}", gpu.minor)), Kind::Node);
         }
-        for name in ["nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-modeset"] {
+        for name in [
+            "nvidiactl",
+            "nvidia-uvm",
+            "nvidia-uvm-tools",
+            "nvidia-modeset",
+        ] {
             self.add(dev.join(name), Kind::Node);
         }
         self.folder(dev.join("nvidia-caps"));
@@ -107,8 +124,14 @@ impl Plan {
         self.text(nvidia.join("version"), texts::version(machine));
         self.text(nvidia.join("params"), texts::PARAMS);
         self.folder(nvidia.join("capabilities/mig"));
-        self.text(nvidia.join("capabilities/mig/config"), texts::capability(gpu_model::caps::CONFIG, 0o400));
-        self.text(nvidia.join("capabilities/mig/monitor"), texts::capability(gpu_model::caps::MONITOR, 0o444));
+        self.text(
+            nvidia.join("capabilities/mig/config"),
+            texts::capability(gpu_model::caps::CONFIG, 0o400),
+        );
+        self.text(
+            nvidia.join("capabilities/mig/monitor"),
+            texts::capability(gpu_model::caps::MONITOR, 0o444),
+        );
         for gpu in &machine.gpus {
             self.folder(nvidia.join(format!("capabilities/gpu{}/mig", gpu.minor)));
             let own = nvidia.join("gpus").join(format!("{:#}", gpu.pci));
@@ -117,7 +140,10 @@ impl Plan {
             self.text(own.join("power"), texts::POWER);
         }
         self.folder("proc/driver/nvidia-caps");
-        self.text("proc/driver/nvidia-caps/mig-minors", texts::mig_minors(machine));
+        self.text(
+            "proc/driver/nvidia-caps/mig-minors",
+            texts::mig_minors(machine),
+        );
         self.text("proc/devices", texts::devices(&facts.devices));
         if let Some(modules) = &facts.modules {
             self.text("proc/modules", texts::modules(modules));
@@ -154,5 +180,10 @@ impl Plan {
 fn free_root(gpu: &Gpu, taken: &std::collections::BTreeSet<String>) -> String {
     let name = |bus: u32| format!("pci{:04x}:{bus:02x}", gpu.pci.domain);
     let own = u32::from(gpu.pci.bus);
-    (0..=own).rev().chain(own + 1..256).map(name).find(|n| !taken.contains(n)).unwrap_or_else(|| name(own))
+    (0..=own)
+        .rev()
+        .chain(own + 1..256)
+        .map(name)
+        .find(|n| !taken.contains(n))
+        .unwrap_or_else(|| name(own))
 }

@@ -25,7 +25,9 @@ impl Scratch {
     /// [`Error::Mount`].
     pub fn mount() -> Result<Self, Error> {
         tmpfs(Path::new(COVER))?;
-        Ok(Self { dir: Path::new(COVER).join("tree") })
+        Ok(Self {
+            dir: Path::new(COVER).join("tree"),
+        })
     }
 
     /// Where to lay the tree.

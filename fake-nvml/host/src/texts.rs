@@ -19,7 +19,8 @@ pub(crate) const PARAMS: &str = "ResmanDebugLevel: 4294967295\nModifyDeviceFiles
                                  EnableUserNUMAManagement: 1\nEnableGpuFirmware: 18\nRegistryDwords: \"\"\nRmMsg: \"\"\n";
 
 /// `/proc/driver/nvidia/gpus/<address>/power`.
-pub(crate) const POWER: &str = "Runtime D3 status:          Disabled by default\nVideo Memory:               Active\n";
+pub(crate) const POWER: &str =
+    "Runtime D3 status:          Disabled by default\nVideo Memory:               Active\n";
 
 /// `/proc/driver/nvidia/gpus/<address>/information`.
 pub(crate) fn information(machine: &Machine, gpu: &Gpu) -> String {
@@ -47,12 +48,26 @@ pub(crate) fn mig_minors(machine: &Machine) -> String {
     use gpu_model::{CiId, GiId};
     const GPUS: u32 = 32;
     let mut text = format!("config {}\nmonitor {}\n", caps::CONFIG, caps::MONITOR);
-    let gpus = machine.gpus.iter().map(|g| g.minor.0 + 1).max().unwrap_or(0).max(GPUS);
+    let gpus = machine
+        .gpus
+        .iter()
+        .map(|g| g.minor.0 + 1)
+        .max()
+        .unwrap_or(0)
+        .max(GPUS);
     for gpu in 0..gpus {
         for gi in 0..15 {
-            let _ = writeln!(text, "gpu{gpu}/gi{gi}/access {}", caps::gi(Minor(gpu), GiId(gi)));
+            let _ = writeln!(
+                text,
+                "gpu{gpu}/gi{gi}/access {}",
+                caps::gi(Minor(gpu), GiId(gi))
+            );
             for ci in 0..8 {
-                let _ = writeln!(text, "gpu{gpu}/gi{gi}/ci{ci}/access {}", caps::ci(Minor(gpu), GiId(gi), CiId(ci)));
+                let _ = writeln!(
+                    text,
+                    "gpu{gpu}/gi{gi}/ci{ci}/access {}",
+                    caps::ci(Minor(gpu), GiId(gi), CiId(ci))
+                );
             }
         }
     }
@@ -61,11 +76,21 @@ pub(crate) fn mig_minors(machine: &Machine) -> String {
 
 /// `/proc/devices`: the host's own list with the driver's majors in it.
 pub(crate) fn devices(host: &str) -> String {
-    let ours = |line: &&str| line.split_whitespace().nth(1).is_some_and(|name| name.starts_with("nvidia"));
+    let ours = |line: &&str| {
+        line.split_whitespace()
+            .nth(1)
+            .is_some_and(|name| name.starts_with("nvidia"))
+    };
     let kept: Vec<&str> = host.lines().filter(|line| !ours(line)).collect();
-    let taken = |major: u32| kept.iter().any(|l| l.split_whitespace().next() == Some(&major.to_string()));
+    let taken = |major: u32| {
+        kept.iter()
+            .any(|l| l.split_whitespace().next() == Some(&major.to_string()))
+    };
     // The kernel gives out dynamic majors from 254 down and, when those are used up, from 511 down.
-    let mut dynamic = (234..=254).rev().chain((384..=511).rev()).filter(|m| !taken(*m));
+    let mut dynamic = (234..=254)
+        .rev()
+        .chain((384..=511).rev())
+        .filter(|m| !taken(*m));
     let mut next = || dynamic.next().unwrap_or(511);
     let (uvm, switch, caps, imex) = (next(), next(), next(), next());
     let mut characters = vec![
@@ -82,7 +107,11 @@ pub(crate) fn devices(host: &str) -> String {
     let mut text = String::from("Character devices:\n");
     let mut lines = kept.into_iter().skip_while(|l| l.starts_with("Character"));
     for line in lines.by_ref().take_while(|l| !l.trim().is_empty()) {
-        let major = line.split_whitespace().next().and_then(|m| m.parse().ok()).unwrap_or(0);
+        let major = line
+            .split_whitespace()
+            .next()
+            .and_then(|m| m.parse().ok())
+            .unwrap_or(0);
         while let Some((m, name)) = characters.next_if(|(m, _)| *m < major) {
             let _ = writeln!(text, "{m:3} {name}");
         }
@@ -189,15 +218,24 @@ mod tests {
         let text = devices(HOST);
         assert_eq!(devices(&text), text, "a second pass changes nothing");
         let characters: Vec<&str> = text.lines().skip(1).take_while(|l| !l.is_empty()).collect();
-        let majors: Vec<u32> = characters.iter().filter_map(|l| l.split_whitespace().next()?.parse().ok()).collect();
+        let majors: Vec<u32> = characters
+            .iter()
+            .filter_map(|l| l.split_whitespace().next()?.parse().ok())
+            .collect();
         assert!(majors.is_sorted(), "{text}");
         assert!(characters.contains(&"195 nvidiactl"), "{text}");
-        assert!(characters.iter().any(|l| l.ends_with(" nvidia-caps")), "{text}");
+        assert!(
+            characters.iter().any(|l| l.ends_with(" nvidia-caps")),
+            "{text}"
+        );
         let others: Vec<u32> = majors.iter().copied().filter(|m| *m != 195).collect();
         let mut unique = others.clone();
         unique.dedup();
         assert_eq!(others, unique, "{text}");
-        assert!(text.ends_with("Block devices:\n  7 loop\n254 virtblk\n"), "{text}");
+        assert!(
+            text.ends_with("Block devices:\n  7 loop\n254 virtblk\n"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -64,7 +64,11 @@ impl HostTree {
         let plan = plan::plan(machine, &HostFacts::read());
         let manifest = Manifest::of(machine, &plan);
         for gone in before.iter().flat_map(|b| b.entries.iter().rev()) {
-            if !manifest.entries.iter().any(|e| e.path == gone.path && e.kind == gone.kind) {
+            if !manifest
+                .entries
+                .iter()
+                .any(|e| e.path == gone.path && e.kind == gone.kind)
+            {
                 remove(&dir.join(&gone.path), gone.kind)?;
             }
         }
@@ -77,11 +81,15 @@ impl HostTree {
         if !state.exists() {
             if let Some(old) = before.filter(|b| b.driver_version != machine.driver_version) {
                 // A new driver is a new state file; the old one belongs to a library that is gone.
-                let _ = fs::remove_file(state.with_file_name(gpu_store::file_name(&old.driver_version)));
+                let _ = fs::remove_file(
+                    state.with_file_name(gpu_store::file_name(&old.driver_version)),
+                );
             }
             Store::create(&state, machine)?;
         }
-        Store::open(&state)?.with_proc_dir(tree.proc_driver()).mirror()?;
+        Store::open(&state)?
+            .with_proc_dir(tree.proc_driver())
+            .mirror()?;
         Ok(tree)
     }
 
@@ -110,7 +118,8 @@ impl HostTree {
     /// The state file that all processes of the node share.
     #[must_use]
     pub fn state_path(&self) -> PathBuf {
-        self.libraries().join(gpu_store::file_name(&self.manifest.driver_version))
+        self.libraries()
+            .join(gpu_store::file_name(&self.manifest.driver_version))
     }
 
     /// The folder of the libraries.
@@ -128,7 +137,8 @@ impl HostTree {
     /// `libnvidia-ml.so.<driver version>`.
     #[must_use]
     pub fn library(&self) -> PathBuf {
-        self.libraries().join(format!("libnvidia-ml.so.{}", self.manifest.driver_version))
+        self.libraries()
+            .join(format!("libnvidia-ml.so.{}", self.manifest.driver_version))
     }
 
     /// `nvidia-smi`.
@@ -152,7 +162,6 @@ impl HostTree {
     pub(crate) fn entries(&self) -> &[Placed] {
         &self.manifest.entries
     }
-
 }
 
 impl Manifest {
@@ -166,23 +175,38 @@ impl Manifest {
         Self {
             format: FORMAT,
             driver_version: machine.driver_version.clone(),
-            entries: plan.iter().map(|e| Placed { path: e.path.clone(), kind: kind(&e.kind) }).collect(),
+            entries: plan
+                .iter()
+                .map(|e| Placed {
+                    path: e.path.clone(),
+                    kind: kind(&e.kind),
+                })
+                .collect(),
         }
     }
 
     fn read(dir: &Path) -> Result<Self, Error> {
-        let not = |why: String| Error::NotATree { dir: dir.to_owned(), why };
+        let not = |why: String| Error::NotATree {
+            dir: dir.to_owned(),
+            why,
+        };
         let text = fs::read(dir.join(MANIFEST)).map_err(|e| not(format!("{MANIFEST}: {e}")))?;
-        let manifest: Self = serde_json::from_slice(&text).map_err(|e| not(format!("{MANIFEST}: {e}")))?;
+        let manifest: Self =
+            serde_json::from_slice(&text).map_err(|e| not(format!("{MANIFEST}: {e}")))?;
         if manifest.format != FORMAT {
-            return Err(not(format!("{MANIFEST} has format {}, this program reads {FORMAT}", manifest.format)));
+            return Err(not(format!(
+                "{MANIFEST} has format {}, this program reads {FORMAT}",
+                manifest.format
+            )));
         }
         Ok(manifest)
     }
 
     fn write(&self, dir: &Path) -> Result<(), Error> {
         let path = dir.join(MANIFEST);
-        let text = serde_json::to_vec_pretty(self).map_err(std::io::Error::other).at("write", &path)?;
+        let text = serde_json::to_vec_pretty(self)
+            .map_err(std::io::Error::other)
+            .at("write", &path)?;
         replace(&path, &text, 0o644)
     }
 }
@@ -221,9 +245,16 @@ fn replace(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Error> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.new", std::process::id()));
     let new = path.with_file_name(name);
-    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&new).at("make", &new)?;
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(mode)
+        .open(&new)
+        .at("make", &new)?;
     file.write_all(bytes).at("write", &new)?;
-    file.set_permissions(fs::Permissions::from_mode(mode)).at("set the mode of", &new)?;
+    file.set_permissions(fs::Permissions::from_mode(mode))
+        .at("set the mode of", &new)?;
     fs::rename(&new, path).at("put in place", path)
 }
 

@@ -65,8 +65,13 @@ pub(crate) enum MigAction {
     GpuInstances,
     ComputeInstanceProfiles,
     ComputeInstances,
-    CreateGpuInstances { profiles: Vec<ProfileArg>, with_compute: bool },
-    CreateComputeInstances { profiles: Option<Vec<ProfileArg>> },
+    CreateGpuInstances {
+        profiles: Vec<ProfileArg>,
+        with_compute: bool,
+    },
+    CreateComputeInstances {
+        profiles: Option<Vec<ProfileArg>>,
+    },
     DestroyGpuInstances,
     DestroyComputeInstances,
 }
@@ -94,7 +99,11 @@ impl Words {
     }
 
     fn value(&mut self, option: &str) -> Result<String, Failure> {
-        self.0.pop_front().ok_or_else(|| Failure::usage(format!("Missing value for option {option}. Please run 'nvidia-smi -h' for help.\n")))
+        self.0.pop_front().ok_or_else(|| {
+            Failure::usage(format!(
+                "Missing value for option {option}. Please run 'nvidia-smi -h' for help.\n"
+            ))
+        })
     }
 
     /// The next word unless it is an option itself.
@@ -132,7 +141,12 @@ fn plain(mut words: Words) -> Result<Invocation, Failure> {
     let mut fields = None;
     while let Some(option) = words.next() {
         let chosen = match option.as_str() {
-            "-h" | "--help" => return Ok(Invocation { selection: None, command: Command::Help(Topic::All) }),
+            "-h" | "--help" => {
+                return Ok(Invocation {
+                    selection: None,
+                    command: Command::Help(Topic::All),
+                });
+            }
             "-i" | "--id" => {
                 selection = Some(words.value(&option)?);
                 continue;
@@ -147,9 +161,16 @@ fn plain(mut words: Words) -> Result<Invocation, Failure> {
                 format = Some(words.value(&option)?);
                 continue;
             }
-            "-mig" | "--multi-instance-gpu" => Command::Set(Change::Mig(on_off(&option, &words.value(&option)?)?)),
-            "-pm" | "--persistence-mode" => Command::Set(Change::Persistence(on_off(&option, &words.value(&option)?)?)),
-            "-c" | "--compute-mode" => Command::Set(Change::Compute(compute_mode(&words.value(&option)?)?)),
+            "-mig" | "--multi-instance-gpu" => {
+                Command::Set(Change::Mig(on_off(&option, &words.value(&option)?)?))
+            }
+            "-pm" | "--persistence-mode" => Command::Set(Change::Persistence(on_off(
+                &option,
+                &words.value(&option)?,
+            )?)),
+            "-c" | "--compute-mode" => {
+                Command::Set(Change::Compute(compute_mode(&words.value(&option)?)?))
+            }
             "-r" | "--gpu-reset" => Command::Set(Change::Reset),
             other => {
                 return Err(Failure::usage(format!(
@@ -158,17 +179,25 @@ fn plain(mut words: Words) -> Result<Invocation, Failure> {
             }
         };
         if command.replace(chosen).is_some() {
-            return Err(Failure::usage("Invalid combination of input arguments. Please run 'nvidia-smi -h' for help."));
+            return Err(Failure::usage(
+                "Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.",
+            ));
         }
     }
     let command = match (command, fields, format) {
         (None, Some(fields), Some(format)) => Command::Query(Query::parse(&fields, &format)?),
         (None, Some(_), None) => {
-            return Err(Failure::usage("\"--format=\" switch is missing. Please run 'nvidia-smi -h' for help.\n"));
+            return Err(Failure::usage(
+                "\"--format=\" switch is missing. Please run 'nvidia-smi -h' for help.\n",
+            ));
         }
         (Some(command), None, None) => command,
         (None, None, None) => Command::Table,
-        _ => return Err(Failure::usage("Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.")),
+        _ => {
+            return Err(Failure::usage(
+                "Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.",
+            ));
+        }
     };
     Ok(Invocation { selection, command })
 }
@@ -178,20 +207,32 @@ fn policy(mut words: Words) -> Result<Invocation, Failure> {
     let mut policy = Policy::List;
     while let Some(option) = words.next() {
         match option.as_str() {
-            "-h" | "--help" => return Ok(Invocation { selection: None, command: Command::Help(Topic::Policy) }),
+            "-h" | "--help" => {
+                return Ok(Invocation {
+                    selection: None,
+                    command: Command::Help(Topic::Policy),
+                });
+            }
             "-i" | "--id" => selection = Some(words.value(&option)?),
             "-l" | "--list" => policy = Policy::List,
             "--set-timeslice" => {
                 let value = words.value(&option)?;
                 policy = match value.parse() {
                     Ok(level @ 0..=3) => Policy::Timeslice(level),
-                    _ => return Err(Failure::usage(format!("Invalid timeslice value: {value}. Valid values are 0 (default), 1 (short), 2 (medium), 3 (long)."))),
+                    _ => {
+                        return Err(Failure::usage(format!(
+                            "Invalid timeslice value: {value}. Valid values are 0 (default), 1 (short), 2 (medium), 3 (long)."
+                        )));
+                    }
                 };
             }
             other => return Err(unknown(other, "compute-policy")),
         }
     }
-    Ok(Invocation { selection, command: Command::Policy(policy) })
+    Ok(Invocation {
+        selection,
+        command: Command::Policy(policy),
+    })
 }
 
 fn mig(mut words: Words) -> Result<Invocation, Failure> {
@@ -199,7 +240,12 @@ fn mig(mut words: Words) -> Result<Invocation, Failure> {
     let (mut action, mut with_compute) = (None, false);
     while let Some(option) = words.next() {
         let chosen = match option.as_str() {
-            "-h" | "--help" => return Ok(Invocation { selection: None, command: Command::Help(Topic::Mig) }),
+            "-h" | "--help" => {
+                return Ok(Invocation {
+                    selection: None,
+                    command: Command::Help(Topic::Mig),
+                });
+            }
             "-i" | "--id" => {
                 selection = Some(words.value(&option)?);
                 continue;
@@ -217,42 +263,70 @@ fn mig(mut words: Words) -> Result<Invocation, Failure> {
                 continue;
             }
             "-lgip" | "--list-gpu-instance-profiles" => MigAction::GpuInstanceProfiles,
-            "-lgipp" | "--list-gpu-instance-possible-placements" => MigAction::GpuInstancePlacements,
+            "-lgipp" | "--list-gpu-instance-possible-placements" => {
+                MigAction::GpuInstancePlacements
+            }
             "-lgi" | "--list-gpu-instances" => MigAction::GpuInstances,
             "-lcip" | "--list-compute-instance-profiles" => MigAction::ComputeInstanceProfiles,
             "-lci" | "--list-compute-instances" => MigAction::ComputeInstances,
-            "-cgi" | "--create-gpu-instance" => {
-                MigAction::CreateGpuInstances { profiles: profiles(&words.value(&option)?)?, with_compute: false }
-            }
-            "-cci" | "--create-compute-instance" => {
-                MigAction::CreateComputeInstances { profiles: words.optional().map(|p| profiles(&p)).transpose()? }
-            }
+            "-cgi" | "--create-gpu-instance" => MigAction::CreateGpuInstances {
+                profiles: profiles(&words.value(&option)?)?,
+                with_compute: false,
+            },
+            "-cci" | "--create-compute-instance" => MigAction::CreateComputeInstances {
+                profiles: words.optional().map(|p| profiles(&p)).transpose()?,
+            },
             "-dgi" | "--destroy-gpu-instance" => MigAction::DestroyGpuInstances,
             "-dci" | "--destroy-compute-instance" => MigAction::DestroyComputeInstances,
             other => return Err(unknown(other, "mig")),
         };
         if action.replace(chosen).is_some() {
-            return Err(Failure::usage("Only one operation can be given at a time. Please run 'nvidia-smi mig -h' for help."));
+            return Err(Failure::usage(
+                "Only one operation can be given at a time. Please run 'nvidia-smi mig -h' for help.",
+            ));
         }
     }
     let action = match action {
-        Some(MigAction::CreateGpuInstances { profiles, .. }) => MigAction::CreateGpuInstances { profiles, with_compute },
-        Some(_) if with_compute => return Err(Failure::usage("Option -C is only valid with -cgi. Please run 'nvidia-smi mig -h' for help.")),
+        Some(MigAction::CreateGpuInstances { profiles, .. }) => MigAction::CreateGpuInstances {
+            profiles,
+            with_compute,
+        },
+        Some(_) if with_compute => {
+            return Err(Failure::usage(
+                "Option -C is only valid with -cgi. Please run 'nvidia-smi mig -h' for help.",
+            ));
+        }
         Some(other) => other,
-        None => return Ok(Invocation { selection: None, command: Command::Help(Topic::Mig) }),
+        None => {
+            return Ok(Invocation {
+                selection: None,
+                command: Command::Help(Topic::Mig),
+            });
+        }
     };
-    Ok(Invocation { selection, command: Command::Mig(Mig { action, gpu_instances, compute_instances }) })
+    Ok(Invocation {
+        selection,
+        command: Command::Mig(Mig {
+            action,
+            gpu_instances,
+            compute_instances,
+        }),
+    })
 }
 
 fn unknown(option: &str, sub: &str) -> Failure {
-    Failure::usage(format!("Option \"{option}\" is not recognized. Please run 'nvidia-smi {sub} -h'."))
+    Failure::usage(format!(
+        "Option \"{option}\" is not recognized. Please run 'nvidia-smi {sub} -h'."
+    ))
 }
 
 fn on_off(option: &str, value: &str) -> Result<bool, Failure> {
     match value.to_ascii_uppercase().as_str() {
         "0" | "DISABLED" => Ok(false),
         "1" | "ENABLED" => Ok(true),
-        _ => Err(Failure::usage(format!("Invalid value for option {option}: {value}. Valid values are 0/DISABLED and 1/ENABLED."))),
+        _ => Err(Failure::usage(format!(
+            "Invalid value for option {option}: {value}. Valid values are 0/DISABLED and 1/ENABLED."
+        ))),
     }
 }
 
@@ -270,7 +344,11 @@ fn compute_mode(value: &str) -> Result<ComputeMode, Failure> {
 
 fn ids(option: &str, value: &str) -> Result<Vec<u32>, Failure> {
     let parsed: Result<Vec<u32>, _> = value.split(',').map(|v| v.trim().parse()).collect();
-    parsed.map_err(|_| Failure::usage(format!("Invalid value for option {option}: {value}. It takes ids separated by commas.")))
+    parsed.map_err(|_| {
+        Failure::usage(format!(
+            "Invalid value for option {option}: {value}. It takes ids separated by commas."
+        ))
+    })
 }
 
 fn profiles(value: &str) -> Result<Vec<ProfileArg>, Failure> {
@@ -278,11 +356,19 @@ fn profiles(value: &str) -> Result<Vec<ProfileArg>, Failure> {
 }
 
 fn profile(part: &str) -> Result<ProfileArg, Failure> {
-    let bad = || Failure::usage(format!("Invalid profile: \"{part}\". Give ids or names separated by commas, as 19,14 or 1g.5gb:4."));
+    let bad = || {
+        Failure::usage(format!(
+            "Invalid profile: \"{part}\". Give ids or names separated by commas, as 19,14 or 1g.5gb:4."
+        ))
+    };
     let (name, start) = match part.split_once(':') {
         // `{4}:1` and `4:1` are how placements are listed; the start decides.
         Some((name, start)) => {
-            let digits = start.split(':').next().unwrap_or(start).trim_matches(['{', '}']);
+            let digits = start
+                .split(':')
+                .next()
+                .unwrap_or(start)
+                .trim_matches(['{', '}']);
             (name, Some(digits.parse().map_err(|_| bad())?))
         }
         None => (part, None),
@@ -308,12 +394,21 @@ mod tests {
 
     #[test]
     fn profiles_come_as_ids_names_and_placements() {
-        let Command::Mig(mig) = command("mig -i 0 -cgi 19,1g.5gb+me:4,9:{0}:4 -C") else { panic!("not mig") };
-        let arg = |name: &str, start| ProfileArg { name: name.into(), start };
+        let Command::Mig(mig) = command("mig -i 0 -cgi 19,1g.5gb+me:4,9:{0}:4 -C") else {
+            panic!("not mig")
+        };
+        let arg = |name: &str, start| ProfileArg {
+            name: name.into(),
+            start,
+        };
         assert_eq!(
             mig.action,
             MigAction::CreateGpuInstances {
-                profiles: vec![arg("19", None), arg("1g.5gb+me", Some(4)), arg("9", Some(0))],
+                profiles: vec![
+                    arg("19", None),
+                    arg("1g.5gb+me", Some(4)),
+                    arg("9", Some(0))
+                ],
                 with_compute: true
             }
         );
@@ -321,23 +416,52 @@ mod tests {
 
     #[test]
     fn values_stand_alone_or_behind_an_equals_sign() {
-        assert_eq!(command("-i 0 -mig 1"), command("--multi-instance-gpu=ENABLED"));
-        assert_eq!(command("compute-policy -i GPU-1 --set-timeslice 2"), Command::Policy(Policy::Timeslice(2)));
-        assert_eq!(command("compute-policy --set-timeslice=2"), Command::Policy(Policy::Timeslice(2)));
-        assert_eq!(parse("-i 0000:07:00.0 -pm 0").expect("good").selection(), Some("0000:07:00.0"));
+        assert_eq!(
+            command("-i 0 -mig 1"),
+            command("--multi-instance-gpu=ENABLED")
+        );
+        assert_eq!(
+            command("compute-policy -i GPU-1 --set-timeslice 2"),
+            Command::Policy(Policy::Timeslice(2))
+        );
+        assert_eq!(
+            command("compute-policy --set-timeslice=2"),
+            Command::Policy(Policy::Timeslice(2))
+        );
+        assert_eq!(
+            parse("-i 0000:07:00.0 -pm 0").expect("good").selection(),
+            Some("0000:07:00.0")
+        );
     }
 
     #[test]
     fn nonsense_is_a_usage_error() {
-        for line in ["-x", "-mig 2", "-mig", "--query-gpu=name", "mig -lgip -lgi", "mig -cgi", "mig -cgi :", "compute-policy --set-timeslice 9", "-L --version", "mig -lgi -C", "mig -gi x -dgi"] {
+        for line in [
+            "-x",
+            "-mig 2",
+            "-mig",
+            "--query-gpu=name",
+            "mig -lgip -lgi",
+            "mig -cgi",
+            "mig -cgi :",
+            "compute-policy --set-timeslice 9",
+            "-L --version",
+            "mig -lgi -C",
+            "mig -gi x -dgi",
+        ] {
             assert_eq!(parse(line).expect_err(line).code, 2, "{line}");
         }
     }
 
     #[test]
     fn a_bare_create_takes_no_option_as_its_profile() {
-        let Command::Mig(mig) = command("mig -cci -gi 1,2") else { panic!("not mig") };
-        assert_eq!(mig.action, MigAction::CreateComputeInstances { profiles: None });
+        let Command::Mig(mig) = command("mig -cci -gi 1,2") else {
+            panic!("not mig")
+        };
+        assert_eq!(
+            mig.action,
+            MigAction::CreateComputeInstances { profiles: None }
+        );
         assert_eq!(mig.gpu_instances, Some(vec![1, 2]));
     }
 }

@@ -19,7 +19,10 @@ impl Failure {
     pub(crate) const NOT_FOUND: u8 = 6;
 
     pub(crate) fn new(code: u8, text: impl Into<String>) -> Self {
-        Self { text: format!("{}\n", text.into()), code }
+        Self {
+            text: format!("{}\n", text.into()),
+            code,
+        }
     }
 
     pub(crate) fn usage(text: impl Into<String>) -> Self {
@@ -44,7 +47,10 @@ impl Failure {
                 "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA \
                  driver is installed and running.\n",
             ),
-            other => Self::new(code(other), format!("Failed to initialize NVML: {}", other.text())),
+            other => Self::new(
+                code(other),
+                format!("Failed to initialize NVML: {}", other.text()),
+            ),
         }
     }
 }
@@ -57,5 +63,8 @@ impl From<Error> for Failure {
 
 /// The exit code of an NVML error: its number, where that is one of nvidia-smi's; 255 otherwise.
 pub(crate) fn code(error: &Error) -> u8 {
-    error.code().and_then(|c| u8::try_from(c.0).ok()).unwrap_or(255)
+    error
+        .code()
+        .and_then(|c| u8::try_from(c.0).ok())
+        .unwrap_or(255)
 }

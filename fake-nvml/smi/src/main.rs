@@ -24,7 +24,8 @@ use failure::{Failure, Output};
 
 fn main() -> ExitCode {
     let mut out = Vec::new();
-    let result = Invocation::parse(std::env::args().skip(1).collect()).and_then(|call| run(&call, &mut out));
+    let result =
+        Invocation::parse(std::env::args().skip(1).collect()).and_then(|call| run(&call, &mut out));
     let code = match result {
         Ok(()) => 0,
         Err(failure) => {

@@ -11,27 +11,59 @@ use crate::{select, side};
 const WORDS: [&str; 4] = ["Default", "Short", "Medium", "Long"];
 
 fn word(level: u32) -> &'static str {
-    usize::try_from(level).ok().and_then(|l| WORDS.get(l)).copied().unwrap_or("Unknown")
+    usize::try_from(level)
+        .ok()
+        .and_then(|l| WORDS.get(l))
+        .copied()
+        .unwrap_or("Unknown")
 }
 
-pub(crate) fn run(nvml: &Nvml, selection: Option<&str>, policy: Policy, out: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run(
+    nvml: &Nvml,
+    selection: Option<&str>,
+    policy: Policy,
+    out: &mut Output,
+) -> Result<(), Failure> {
     let gpus = select::gpus(nvml, selection)?;
-    let fail = |what: &str, e: &side::Error| Failure::new(u8::try_from(e.code.0).unwrap_or(255), format!("{what}: {}", e.code.text()));
+    let fail = |what: &str, e: &side::Error| {
+        Failure::new(
+            u8::try_from(e.code.0).unwrap_or(255),
+            format!("{what}: {}", e.code.text()),
+        )
+    };
     match policy {
         Policy::List => {
-            let _ = writeln!(out, "+-------------------------------------+\n| GPU compute policies:               |");
-            let _ = writeln!(out, "| GPU     Name           Value        |\n|=====================================|");
+            let _ = writeln!(
+                out,
+                "+-------------------------------------+\n| GPU compute policies:               |"
+            );
+            let _ = writeln!(
+                out,
+                "| GPU     Name           Value        |\n|=====================================|"
+            );
             for gpu in gpus {
-                let level = side::timeslice(&gpu).map_err(|e| fail("Unable to get the timeslice", &e))?;
-                let _ = writeln!(out, "| {:3}     {:<14} {:<12} |", gpu.index()?, "Timeslice", word(level));
+                let level =
+                    side::timeslice(&gpu).map_err(|e| fail("Unable to get the timeslice", &e))?;
+                let _ = writeln!(
+                    out,
+                    "| {:3}     {:<14} {:<12} |",
+                    gpu.index()?,
+                    "Timeslice",
+                    word(level)
+                );
             }
             let _ = writeln!(out, "+-------------------------------------+");
         }
         Policy::Timeslice(level) => {
             for gpu in gpus {
                 let place = gpu.pci()?.bus_id;
-                side::set_timeslice(&gpu, level).map_err(|e| fail(&format!("Unable to set timeslice for GPU {place}"), &e))?;
-                let _ = writeln!(out, "Successfully set timeslice to {} for GPU {place}.", word(level));
+                side::set_timeslice(&gpu, level)
+                    .map_err(|e| fail(&format!("Unable to set timeslice for GPU {place}"), &e))?;
+                let _ = writeln!(
+                    out,
+                    "Successfully set timeslice to {} for GPU {place}.",
+                    word(level)
+                );
             }
         }
     }

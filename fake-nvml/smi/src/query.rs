@@ -52,10 +52,20 @@ impl Query {
             }
         }
         if !csv {
-            return Err(Failure::usage("\"--format=\" needs csv. Please run 'nvidia-smi -h' for help.\n"));
+            return Err(Failure::usage(
+                "\"--format=\" needs csv. Please run 'nvidia-smi -h' for help.\n",
+            ));
         }
-        let fields = fields.split(',').map(str::trim).map(field).collect::<std::result::Result<_, _>>()?;
-        Ok(Self { fields, header, units })
+        let fields = fields
+            .split(',')
+            .map(str::trim)
+            .map(field)
+            .collect::<std::result::Result<_, _>>()?;
+        Ok(Self {
+            fields,
+            header,
+            units,
+        })
     }
 }
 
@@ -66,17 +76,32 @@ fn field(name: &str) -> std::result::Result<&'static Field, Failure> {
         .ok_or_else(|| Failure::usage(format!("Field \"{name}\" is not a valid field to query.\n")))
 }
 
-pub(crate) fn print(nvml: &Nvml, selection: Option<&str>, query: &Query, out: &mut Output) -> std::result::Result<(), Failure> {
+pub(crate) fn print(
+    nvml: &Nvml,
+    selection: Option<&str>,
+    query: &Query,
+    out: &mut Output,
+) -> std::result::Result<(), Failure> {
     if query.header {
         let names: Vec<String> = query
             .fields
             .iter()
-            .map(|f| if f.unit.is_empty() || !query.units && f.unit == "%" { f.names[0].to_owned() } else { format!("{} [{}]", f.names[0], f.unit) })
+            .map(|f| {
+                if f.unit.is_empty() || !query.units && f.unit == "%" {
+                    f.names[0].to_owned()
+                } else {
+                    format!("{} [{}]", f.names[0], f.unit)
+                }
+            })
             .collect();
         let _ = writeln!(out, "{}", names.join(", "));
     }
     for gpu in select::gpus(nvml, selection)? {
-        let values: Vec<String> = query.fields.iter().map(|f| value(f, (f.get)(nvml, &gpu), query.units)).collect();
+        let values: Vec<String> = query
+            .fields
+            .iter()
+            .map(|f| value(f, (f.get)(nvml, &gpu), query.units))
+            .collect();
         let _ = writeln!(out, "{}", values.join(", "));
     }
     Ok(())
@@ -86,7 +111,13 @@ fn value(field: &Field, got: Result<String>, units: bool) -> String {
     match got {
         Ok(text) if units && !field.unit.is_empty() => format!("{text} {}", field.unit),
         Ok(text) => text,
-        Err(Error::Call { code: Code::NOT_SUPPORTED, .. } | Error::Function { .. }) => "[N/A]".into(),
+        Err(
+            Error::Call {
+                code: Code::NOT_SUPPORTED,
+                ..
+            }
+            | Error::Function { .. },
+        ) => "[N/A]".into(),
         Err(other) => format!("[{}]", other.text()),
     }
 }
@@ -172,7 +203,10 @@ mod tests {
 
     #[test]
     fn fields_are_known_by_each_of_their_names_once() {
-        let mut names: Vec<&str> = FIELDS.iter().flat_map(|f| f.names.iter().copied()).collect();
+        let mut names: Vec<&str> = FIELDS
+            .iter()
+            .flat_map(|f| f.names.iter().copied())
+            .collect();
         let count = names.len();
         names.sort_unstable();
         names.dedup();
@@ -183,7 +217,10 @@ mod tests {
     #[test]
     fn an_unknown_field_is_named() {
         let failure = Query::parse("index,nonsense", "csv").expect_err("nonsense");
-        assert_eq!(failure.text, "Field \"nonsense\" is not a valid field to query.\n\n");
+        assert_eq!(
+            failure.text,
+            "Field \"nonsense\" is not a valid field to query.\n\n"
+        );
         assert_eq!(failure.code, 2);
         assert_eq!(Query::parse("index", "xml").expect_err("xml").code, 2);
     }

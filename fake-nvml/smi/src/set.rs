@@ -8,7 +8,12 @@ use crate::args::Change;
 use crate::failure::{Failure, Output, code};
 use crate::{select, side};
 
-pub(crate) fn run(nvml: &Nvml, selection: Option<&str>, change: Change, out: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run(
+    nvml: &Nvml,
+    selection: Option<&str>,
+    change: Change,
+    out: &mut Output,
+) -> Result<(), Failure> {
     for gpu in select::gpus(nvml, selection)? {
         let place = gpu.pci()?.bus_id;
         match change {
@@ -23,13 +28,21 @@ pub(crate) fn run(nvml: &Nvml, selection: Option<&str>, change: Change, out: &mu
 }
 
 fn mig(gpu: &Device<'_>, on: bool, place: &str, out: &mut Output) -> Result<(), Failure> {
-    let (verb, done, state) = if on { ("enable", "Enabled", "enable") } else { ("disable", "Disabled", "disable") };
+    let (verb, done, state) = if on {
+        ("enable", "Enabled", "enable")
+    } else {
+        ("disable", "Disabled", "disable")
+    };
     match gpu.set_mig_mode(on) {
         Ok(None) => {
             let _ = writeln!(out, "{done} MIG Mode for GPU {place}");
         }
         Ok(Some(why)) => {
-            let _ = writeln!(out, "Warning: MIG mode is in pending {state} state for GPU {place}:{}", why.text());
+            let _ = writeln!(
+                out,
+                "Warning: MIG mode is in pending {state} state for GPU {place}:{}",
+                why.text()
+            );
             let advice = if why == Code::IN_USE {
                 format!(
                     "{place} is currently being used by one or more other processes (e.g. CUDA application or a monitoring application \
@@ -37,11 +50,17 @@ fn mig(gpu: &Device<'_>, on: bool, place: &str, out: &mut Output) -> Result<(), 
                      reboot the system to make MIG mode effective."
                 )
             } else {
-                format!("Reboot the system or try nvidia-smi --gpu-reset to make MIG mode effective on GPU {place}")
+                format!(
+                    "Reboot the system or try nvidia-smi --gpu-reset to make MIG mode effective on GPU {place}"
+                )
             };
             let _ = writeln!(out, "{advice}");
         }
-        Err(e) => refused(&format!("Unable to {verb} MIG Mode for GPU {place}"), &e, out)?,
+        Err(e) => refused(
+            &format!("Unable to {verb} MIG Mode for GPU {place}"),
+            &e,
+            out,
+        )?,
     }
     Ok(())
 }
@@ -57,14 +76,26 @@ fn persistence(gpu: &Device<'_>, on: bool, place: &str, out: &mut Output) -> Res
             let _ = writeln!(out, "{word} persistence mode for GPU {place}.");
             Ok(())
         }
-        Err(e) => refused(&format!("Unable to set persistence mode for GPU {place}"), &e, out),
+        Err(e) => refused(
+            &format!("Unable to set persistence mode for GPU {place}"),
+            &e,
+            out,
+        ),
     }
 }
 
-fn compute(gpu: &Device<'_>, mode: ComputeMode, place: &str, out: &mut Output) -> Result<(), Failure> {
+fn compute(
+    gpu: &Device<'_>,
+    mode: ComputeMode,
+    place: &str,
+    out: &mut Output,
+) -> Result<(), Failure> {
     let word = mode.text().to_ascii_uppercase();
     if gpu.compute_mode().is_ok_and(|now| now == mode) {
-        let _ = writeln!(out, "Compute mode is already set to {word} for GPU {place}.");
+        let _ = writeln!(
+            out,
+            "Compute mode is already set to {word} for GPU {place}."
+        );
         return Ok(());
     }
     match gpu.set_compute_mode(mode) {
@@ -72,7 +103,11 @@ fn compute(gpu: &Device<'_>, mode: ComputeMode, place: &str, out: &mut Output) -
             let _ = writeln!(out, "Set compute mode to {word} for GPU {place}.");
             Ok(())
         }
-        Err(e) => refused(&format!("Unable to set the compute mode for GPU {place}"), &e, out),
+        Err(e) => refused(
+            &format!("Unable to set the compute mode for GPU {place}"),
+            &e,
+            out,
+        ),
     }
 }
 
@@ -93,7 +128,11 @@ fn reset(gpu: &Device<'_>, place: &str, out: &mut Output) -> Result<(), Failure>
         )),
         Err(e) => Err(Failure::new(
             u8::try_from(e.code.0).unwrap_or(255),
-            format!("GPU Reset couldn't run because of: {}\n\nThe following GPUs could not be reset:\n  GPU {place}: {}", e.why, e.code.text()),
+            format!(
+                "GPU Reset couldn't run because of: {}\n\nThe following GPUs could not be reset:\n  GPU {place}: {}",
+                e.why,
+                e.code.text()
+            ),
         )),
     }
 }
@@ -101,8 +140,18 @@ fn reset(gpu: &Device<'_>, place: &str, out: &mut Output) -> Result<(), Failure>
 /// What cannot be done on this GPU is a warning; what may not be done ends the command.
 fn refused(what: &str, error: &Error, out: &mut Output) -> Result<(), Failure> {
     if error.code() == Some(Code::NOT_SUPPORTED) {
-        let _ = writeln!(out, "{what}: {}\nTreating as warning and moving on.", error.text());
+        let _ = writeln!(
+            out,
+            "{what}: {}\nTreating as warning and moving on.",
+            error.text()
+        );
         return Ok(());
     }
-    Err(Failure::new(code(error), format!("{what}: {}\nTerminating early due to previous errors.", error.text())))
+    Err(Failure::new(
+        code(error),
+        format!(
+            "{what}: {}\nTerminating early due to previous errors.",
+            error.text()
+        ),
+    ))
 }

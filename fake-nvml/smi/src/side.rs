@@ -18,7 +18,10 @@ pub(crate) struct Error {
 
 impl Error {
     fn new(code: Code, why: impl ToString) -> Self {
-        Self { code, why: why.to_string() }
+        Self {
+            code,
+            why: why.to_string(),
+        }
     }
 }
 
@@ -31,7 +34,10 @@ impl From<nvml_client::Error> for Error {
 pub(crate) fn timeslice(gpu: &Device<'_>) -> Result<u32, Error> {
     let (store, index) = find(gpu)?;
     let snapshot = store.read().map_err(store_error)?;
-    let gpu = snapshot.machine.gpu(index).map_err(|e| Error::new(Code(e.code().raw()), e))?;
+    let gpu = snapshot
+        .machine
+        .gpu(index)
+        .map_err(|e| Error::new(Code(e.code().raw()), e))?;
     Ok(gpu.timeslice.raw())
 }
 
@@ -41,7 +47,12 @@ pub(crate) fn set_timeslice(gpu: &Device<'_>, level: u32) -> Result<(), Error> {
         1 => Timeslice::Short,
         2 => Timeslice::Medium,
         3 => Timeslice::Long,
-        other => return Err(Error::new(Code::INVALID_ARGUMENT, format!("{other} is no time slice"))),
+        other => {
+            return Err(Error::new(
+                Code::INVALID_ARGUMENT,
+                format!("{other} is no time slice"),
+            ));
+        }
     };
     apply(gpu, |gpu| Op::SetTimeslice { gpu, timeslice })
 }
@@ -55,7 +66,10 @@ fn apply(gpu: &Device<'_>, op: impl FnOnce(GpuIndex) -> Op) -> Result<(), Error>
     if !is_root() {
         return Err(Error::new(Code::NO_PERMISSION, "only root may do this"));
     }
-    store.apply(op(index)).map(drop).map_err(|e| Error::new(Code(e.code().raw()), e))
+    store
+        .apply(op(index))
+        .map(drop)
+        .map_err(|e| Error::new(Code(e.code().raw()), e))
 }
 
 fn store_error(error: gpu_store::Error) -> Error {
@@ -64,11 +78,19 @@ fn store_error(error: gpu_store::Error) -> Error {
 
 /// The state file and the GPU's place in it; containers see fewer GPUs than the node has, so the UUID decides.
 fn find(gpu: &Device<'_>) -> Result<(Store, GpuIndex), Error> {
-    let path = state_file().ok_or_else(|| Error::new(Code::NOT_SUPPORTED, "this NVML library has no call for it"))?;
+    let path = state_file()
+        .ok_or_else(|| Error::new(Code::NOT_SUPPORTED, "this NVML library has no call for it"))?;
     let store = Store::open(path).map_err(store_error)?;
-    let uuid: GpuUuid = gpu.uuid()?.parse().map_err(|e| Error::new(Code::INVALID_ARGUMENT, e))?;
+    let uuid: GpuUuid = gpu
+        .uuid()?
+        .parse()
+        .map_err(|e| Error::new(Code::INVALID_ARGUMENT, e))?;
     let snapshot = store.read().map_err(store_error)?;
-    let index = snapshot.machine.gpu_by_uuid(&uuid).map(|g| g.index).ok_or_else(|| Error::new(Code::NOT_FOUND, uuid))?;
+    let index = snapshot
+        .machine
+        .gpu_by_uuid(&uuid)
+        .map(|g| g.index)
+        .ok_or_else(|| Error::new(Code::NOT_FOUND, uuid))?;
     Ok((store, index))
 }
 
@@ -79,9 +101,16 @@ fn state_file() -> Option<PathBuf> {
     let maps = fs::read_to_string("/proc/self/maps").ok()?;
     let library = maps.lines().find_map(|line| {
         let path = Path::new(line.get(line.find('/')?..)?);
-        path.file_name()?.to_str()?.starts_with("libnvidia-ml.so").then(|| path.to_owned())
+        path.file_name()?
+            .to_str()?
+            .starts_with("libnvidia-ml.so")
+            .then(|| path.to_owned())
     })?;
-    let version = library.file_name()?.to_str()?.strip_prefix("libnvidia-ml.so.")?.to_owned();
+    let version = library
+        .file_name()?
+        .to_str()?
+        .strip_prefix("libnvidia-ml.so.")?
+        .to_owned();
     let state = library.with_file_name(gpu_store::file_name(&version));
     state.exists().then_some(state)
 }
@@ -90,6 +119,13 @@ fn is_root() -> bool {
     // The effective user id is the second of the four.
     fs::read_to_string("/proc/self/status")
         .ok()
-        .and_then(|s| s.lines().find_map(|l| l.strip_prefix("Uid:")?.split_whitespace().nth(1).map(|id| id == "0")))
+        .and_then(|s| {
+            s.lines().find_map(|l| {
+                l.strip_prefix("Uid:")?
+                    .split_whitespace()
+                    .nth(1)
+                    .map(|id| id == "0")
+            })
+        })
         .unwrap_or(false)
 }

@@ -6,26 +6,52 @@ use std::io::Write as _;
 use nvml_client::{Device, Nvml, Process, Result};
 
 use crate::failure::{Failure, Output};
-use crate::{list, select};
+use crate::select;
 
-const RULE: &str = "+-----------------------------------------------------------------------------------------+";
-const COLUMNS: &str = "+-----------------------------------------+------------------------+----------------------+";
+const RULE: &str =
+    "+-----------------------------------------------------------------------------------------+";
+const COLUMNS: &str =
+    "+-----------------------------------------+------------------------+----------------------+";
 
-pub(crate) fn print(nvml: &Nvml, selection: Option<&str>, out: &mut Output) -> std::result::Result<(), Failure> {
+pub(crate) fn print(
+    nvml: &Nvml,
+    selection: Option<&str>,
+    out: &mut Output,
+) -> std::result::Result<(), Failure> {
     let gpus = select::gpus(nvml, selection)?;
     let driver = nvml.driver_version()?;
     let (major, minor) = nvml.cuda_version()?;
-    let _ = writeln!(out, "{}       ", jiff::Zoned::now().strftime("%a %b %e %H:%M:%S %Y"));
+    let _ = writeln!(
+        out,
+        "{}       ",
+        jiff::Zoned::now().strftime("%a %b %e %H:%M:%S %Y")
+    );
     let _ = writeln!(out, "{RULE}");
-    let _ = writeln!(out, "| NVIDIA-SMI {driver:<22} Driver Version: {driver:<14} CUDA Version: {:<9}|", format!("{major}.{minor}"));
+    let _ = writeln!(
+        out,
+        "| NVIDIA-SMI {driver:<22} Driver Version: {driver:<14} CUDA Version: {:<9}|",
+        format!("{major}.{minor}")
+    );
     let _ = writeln!(out, "{COLUMNS}");
-    let _ = writeln!(out, "| GPU  Name                 Persistence-M | Bus-Id          Disp.A | Volatile Uncorr. ECC |");
-    let _ = writeln!(out, "| Fan  Temp   Perf          Pwr:Usage/Cap |           Memory-Usage | GPU-Util  Compute M. |");
-    let _ = writeln!(out, "|                                         |                        |               MIG M. |");
-    let _ = writeln!(out, "|=========================================+========================+======================|");
+    let _ = writeln!(
+        out,
+        "| GPU  Name                 Persistence-M | Bus-Id          Disp.A | Volatile Uncorr. ECC |"
+    );
+    let _ = writeln!(
+        out,
+        "| Fan  Temp   Perf          Pwr:Usage/Cap |           Memory-Usage | GPU-Util  Compute M. |"
+    );
+    let _ = writeln!(
+        out,
+        "|                                         |                        |               MIG M. |"
+    );
+    let _ = writeln!(
+        out,
+        "|=========================================+========================+======================|"
+    );
     for (position, gpu) in gpus.iter().enumerate() {
         let index = gpu.index().unwrap_or(u32::try_from(position).unwrap_or(0));
-        row(gpu, index, out).map_err(|e| list::lost(gpu, index, &e))?;
+        row(gpu, index, out).map_err(|e| select::unreachable(index, &e))?;
         let _ = writeln!(out, "{COLUMNS}");
     }
     let _ = writeln!(out);
@@ -36,22 +62,45 @@ pub(crate) fn print(nvml: &Nvml, selection: Option<&str>, out: &mut Output) -> s
 fn row(gpu: &Device<'_>, index: u32, out: &mut Output) -> Result<()> {
     let name = gpu.name()?;
     let pci = gpu.pci()?;
-    let persistence = if gpu.persistence_mode().is_ok_and(|p| p == 1) { "On" } else { "Off" };
-    let display = if gpu.display_active().is_ok_and(|d| d == 1) { "On" } else { "Off" };
+    let persistence = if gpu.persistence_mode().is_ok_and(|p| p == 1) {
+        "On"
+    } else {
+        "Off"
+    };
+    let display = if gpu.display_active().is_ok_and(|d| d == 1) {
+        "On"
+    } else {
+        "Off"
+    };
     let ecc = match gpu.ecc_mode() {
-        Ok((true, _)) => gpu.ecc_errors(true, false).map_or_else(|_| "N/A".into(), |n| n.to_string()),
+        Ok((true, _)) => gpu
+            .ecc_errors(true, false)
+            .map_or_else(|_| "N/A".into(), |n| n.to_string()),
         Ok((false, _)) => "Off".into(),
         Err(_) => "N/A".into(),
     };
-    let _ = writeln!(out, "| {index:3}  {name:<31}{persistence:<3} |   {} {display:>3} | {ecc:>20} |", pci.bus_id);
-    let fan = gpu.fan_speed().map_or_else(|_| "N/A".into(), |f| format!("{f}%"));
-    let temperature = gpu.temperature().map_or_else(|_| "N/A".into(), |t| format!("{t}C"));
-    let state = gpu.performance_state().map_or_else(|_| "N/A".into(), |p| format!("P{p}"));
-    let watts = |w: Result<u32>| w.map_or_else(|_| "N/A".into(), |w| format!("{}W", (w + 500) / 1000));
+    let _ = writeln!(
+        out,
+        "| {index:3}  {name:<31}{persistence:<3} |   {} {display:>3} | {ecc:>20} |",
+        pci.bus_id
+    );
+    let fan = gpu
+        .fan_speed()
+        .map_or_else(|_| "N/A".into(), |f| format!("{f}%"));
+    let temperature = gpu
+        .temperature()
+        .map_or_else(|_| "N/A".into(), |t| format!("{t}C"));
+    let state = gpu
+        .performance_state()
+        .map_or_else(|_| "N/A".into(), |p| format!("P{p}"));
+    let watts =
+        |w: Result<u32>| w.map_or_else(|_| "N/A".into(), |w| format!("{}W", (w + 500) / 1000));
     let memory = gpu.memory()?;
     let used = format!("{}MiB", memory.used >> 20);
     let total = format!("{}MiB", memory.total >> 20);
-    let utilization = gpu.utilization().map_or_else(|_| "N/A".into(), |u| format!("{}%", u.gpu));
+    let utilization = gpu
+        .utilization()
+        .map_or_else(|_| "N/A".into(), |u| format!("{}%", u.gpu));
     let mode = match gpu.compute_mode() {
         Ok(nvml_client::ComputeMode::ExclusiveProcess) => "E. Process",
         Ok(mode) => mode.text(),
@@ -69,26 +118,50 @@ fn row(gpu: &Device<'_>, index: u32, out: &mut Output) -> Result<()> {
         Ok((now, _)) => format!("{}*", if now { "Enabled" } else { "Disabled" }),
         Err(_) => "N/A".to_owned(),
     };
-    let _ = writeln!(out, "|                                         |                        | {mig:>20} |");
+    let _ = writeln!(
+        out,
+        "|                                         |                        | {mig:>20} |"
+    );
     Ok(())
 }
 
 fn mig_devices(gpus: &[Device<'_>], out: &mut Output) -> std::result::Result<(), Failure> {
-    let enabled: Vec<&Device<'_>> = gpus.iter().filter(|g| g.mig_mode().is_ok_and(|(now, _)| now)).collect();
+    let enabled: Vec<&Device<'_>> = gpus
+        .iter()
+        .filter(|g| g.mig_mode().is_ok_and(|(now, _)| now))
+        .collect();
     if enabled.is_empty() {
         return Ok(());
     }
     let _ = writeln!(out, "{RULE}");
-    let _ = writeln!(out, "| MIG devices:                                                                            |");
+    let _ = writeln!(
+        out,
+        "| MIG devices:                                                                            |"
+    );
     let mut any = false;
     for gpu in enabled {
         for mig in gpu.mig_devices().unwrap_or_default() {
             if !any {
-                let _ = writeln!(out, "+------------------+----------------------------------+-----------+-----------------------+");
-                let _ = writeln!(out, "| GPU  GI  CI  MIG |              Shared Memory-Usage |        Vol|        Shared         |");
-                let _ = writeln!(out, "|      ID  ID  Dev |                Shared BAR1-Usage | SM     Unc| CE ENC  DEC  OFA  JPG |");
-                let _ = writeln!(out, "|                  |                                  |        ECC|                       |");
-                let _ = writeln!(out, "|==================+==================================+===========+=======================|");
+                let _ = writeln!(
+                    out,
+                    "+------------------+----------------------------------+-----------+-----------------------+"
+                );
+                let _ = writeln!(
+                    out,
+                    "| GPU  GI  CI  MIG |              Shared Memory-Usage |        Vol|        Shared         |"
+                );
+                let _ = writeln!(
+                    out,
+                    "|      ID  ID  Dev |                Shared BAR1-Usage | SM     Unc| CE ENC  DEC  OFA  JPG |"
+                );
+                let _ = writeln!(
+                    out,
+                    "|                  |                                  |        ECC|                       |"
+                );
+                let _ = writeln!(
+                    out,
+                    "|==================+==================================+===========+=======================|"
+                );
                 any = true;
             }
             mig_row(gpu, &mig, out)?;
@@ -97,19 +170,34 @@ fn mig_devices(gpus: &[Device<'_>], out: &mut Output) -> std::result::Result<(),
     if any {
         let _ = writeln!(out, "{RULE}\n");
     } else {
-        let _ = writeln!(out, "|=========================================================================================|");
-        let _ = writeln!(out, "|  No MIG devices found                                                                   |");
+        let _ = writeln!(
+            out,
+            "|=========================================================================================|"
+        );
+        let _ = writeln!(
+            out,
+            "|  No MIG devices found                                                                   |"
+        );
         let _ = writeln!(out, "{RULE}\n");
     }
     Ok(())
 }
 
-fn mig_row(gpu: &Device<'_>, mig: &Device<'_>, out: &mut Output) -> std::result::Result<(), Failure> {
+fn mig_row(
+    gpu: &Device<'_>,
+    mig: &Device<'_>,
+    out: &mut Output,
+) -> std::result::Result<(), Failure> {
     let has = mig.attributes()?;
     let usage = |memory: Result<nvml_client::Memory>| {
         memory.map_or_else(
             |_| ("N/A".to_owned(), "N/A".to_owned()),
-            |m| (format!("{}MiB", m.used >> 20), format!("{}MiB", m.total >> 20)),
+            |m| {
+                (
+                    format!("{}MiB", m.used >> 20),
+                    format!("{}MiB", m.total >> 20),
+                )
+            },
         )
     };
     let (used, total) = usage(mig.memory());
@@ -121,7 +209,8 @@ fn mig_row(gpu: &Device<'_>, mig: &Device<'_>, out: &mut Output) -> std::result:
         mig.compute_instance_id()?,
         mig.index()?,
         has.multiprocessors,
-        mig.ecc_errors(true, false).map_or_else(|_| "0".into(), |n| n.to_string()),
+        mig.ecc_errors(true, false)
+            .map_or_else(|_| "0".into(), |n| n.to_string()),
         has.copy_engines,
         has.encoders,
         has.decoders,
@@ -129,17 +218,35 @@ fn mig_row(gpu: &Device<'_>, mig: &Device<'_>, out: &mut Output) -> std::result:
         has.jpeg,
     );
     let (used, total) = usage(mig.bar1());
-    let _ = writeln!(out, "|                  | {used:>19} / {total:>9}   |           |                       |");
-    let _ = writeln!(out, "+------------------+----------------------------------+-----------+-----------------------+");
+    let _ = writeln!(
+        out,
+        "|                  | {used:>19} / {total:>9}   |           |                       |"
+    );
+    let _ = writeln!(
+        out,
+        "+------------------+----------------------------------+-----------+-----------------------+"
+    );
     Ok(())
 }
 
 fn processes(gpus: &[Device<'_>], out: &mut Output) -> std::result::Result<(), Failure> {
     let _ = writeln!(out, "{RULE}");
-    let _ = writeln!(out, "| Processes:                                                                              |");
-    let _ = writeln!(out, "|  GPU   GI   CI              PID   Type   Process name                        GPU Memory |");
-    let _ = writeln!(out, "|        ID   ID                                                               Usage      |");
-    let _ = writeln!(out, "|=========================================================================================|");
+    let _ = writeln!(
+        out,
+        "| Processes:                                                                              |"
+    );
+    let _ = writeln!(
+        out,
+        "|  GPU   GI   CI              PID   Type   Process name                        GPU Memory |"
+    );
+    let _ = writeln!(
+        out,
+        "|        ID   ID                                                               Usage      |"
+    );
+    let _ = writeln!(
+        out,
+        "|=========================================================================================|"
+    );
     let mut any = false;
     for gpu in gpus {
         for process in gpu.compute_processes().unwrap_or_default() {
@@ -148,7 +255,10 @@ fn processes(gpus: &[Device<'_>], out: &mut Output) -> std::result::Result<(), F
         }
     }
     if !any {
-        let _ = writeln!(out, "|  No running processes found                                                             |");
+        let _ = writeln!(
+            out,
+            "|  No running processes found                                                             |"
+        );
     }
     let _ = writeln!(out, "{RULE}");
     Ok(())
@@ -157,9 +267,16 @@ fn processes(gpus: &[Device<'_>], out: &mut Output) -> std::result::Result<(), F
 fn process_row(gpu: u32, process: &Process) -> String {
     let id = |id: Option<u32>| id.map_or_else(|| "N/A".into(), |i| i.to_string());
     let name = fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
-    let name = String::from_utf8_lossy(name.split(|b| *b == 0).next().unwrap_or_default()).into_owned();
-    let name = if name.len() > 38 { format!("...{}", &name[name.len() - 35..]) } else { name };
-    let memory = process.memory.map_or_else(|| "N/A".into(), |m| format!("{}MiB", m >> 20));
+    let name =
+        String::from_utf8_lossy(name.split(|b| *b == 0).next().unwrap_or_default()).into_owned();
+    let name = if name.len() > 38 {
+        format!("...{}", &name[name.len() - 35..])
+    } else {
+        name
+    };
+    let memory = process
+        .memory
+        .map_or_else(|| "N/A".into(), |m| format!("{}MiB", m >> 20));
     format!(
         "|  {gpu:3}  {:>3}  {:>3}          {:7}      C   {name:<38} {memory:>7} |",
         id(process.gpu_instance),

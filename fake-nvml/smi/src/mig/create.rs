@@ -2,7 +2,9 @@
 
 use std::io::Write as _;
 
-use nvml_client::{Code, ComputeInstanceProfile, Device, Error, GpuInstance, GpuInstanceProfile, Placement};
+use nvml_client::{
+    Code, ComputeInstanceProfile, Device, Error, GpuInstance, GpuInstanceProfile, Placement,
+};
 
 use super::{living, profiles_of, title};
 use crate::args::{Mig, ProfileArg};
@@ -27,8 +29,15 @@ pub(super) fn gpu_instances(
                 (Some(profile), Ok(instance)) => (profile, instance),
                 (_, Err(e)) => {
                     let named = profile.map_or_else(|| arg.name.clone(), |p| p.id.to_string());
-                    let _ = writeln!(out, "Unable to create a GPU instance on GPU {index:2} using profile {named}: {}", e.text());
-                    return Err(Failure::new(code(&e), format!("Failed to create GPU instances: {}", e.text())));
+                    let _ = writeln!(
+                        out,
+                        "Unable to create a GPU instance on GPU {index:2} using profile {named}: {}",
+                        e.text()
+                    );
+                    return Err(Failure::new(
+                        code(&e),
+                        format!("Failed to create GPU instances: {}", e.text()),
+                    ));
                 }
                 (None, Ok(_)) => continue,
             };
@@ -41,7 +50,14 @@ pub(super) fn gpu_instances(
             );
             if with_compute {
                 let all = instance.compute_instance_profiles()?;
-                compute(index, id, &instance, full(&all, profile.slices), "default", out)?;
+                compute(
+                    index,
+                    id,
+                    &instance,
+                    full(&all, profile.slices),
+                    "default",
+                    out,
+                )?;
             }
         }
     }
@@ -61,15 +77,36 @@ pub(super) fn compute_instances(
             any = true;
             let all = found.instance.compute_instance_profiles()?;
             let Some(wanted) = wanted else {
-                compute(index, found.info.id, &found.instance, full(&all, found.profile.slices), "default", out)?;
+                compute(
+                    index,
+                    found.info.id,
+                    &found.instance,
+                    full(&all, found.profile.slices),
+                    "default",
+                    out,
+                )?;
                 continue;
             };
             for arg in wanted {
-                compute(index, found.info.id, &found.instance, find(&all, arg, |p| (p.id, &p.name)), &arg.name, out)?;
+                compute(
+                    index,
+                    found.info.id,
+                    &found.instance,
+                    find(&all, arg, |p| (p.id, &p.name)),
+                    &arg.name,
+                    out,
+                )?;
             }
         }
     }
-    if any { Ok(()) } else { Err(Failure::new(Failure::NOT_FOUND, "No GPU instances found: Not Found")) }
+    if any {
+        Ok(())
+    } else {
+        Err(Failure::new(
+            Failure::NOT_FOUND,
+            "No GPU instances found: Not Found",
+        ))
+    }
 }
 
 fn compute(
@@ -101,13 +138,20 @@ fn compute(
                 "Unable to create a compute instance on GPU {gpu:2} GPU instance ID {gi:2} using profile {named}: {}",
                 e.text()
             );
-            Err(Failure::new(code(&e), format!("Failed to create compute instances: {}", e.text())))
+            Err(Failure::new(
+                code(&e),
+                format!("Failed to create compute instances: {}", e.text()),
+            ))
         }
     }
 }
 
 /// The profile of an id or a name.
-fn find<'p, P>(profiles: &'p [P], arg: &ProfileArg, key: impl Fn(&P) -> (u32, &str)) -> Option<&'p P> {
+fn find<'p, P>(
+    profiles: &'p [P],
+    arg: &ProfileArg,
+    key: impl Fn(&P) -> (u32, &str),
+) -> Option<&'p P> {
     profiles.iter().find(|p| {
         let (id, name) = key(p);
         arg.name.parse() == Ok(id) || name.trim_start_matches("MIG ") == arg.name
@@ -119,8 +163,14 @@ fn full(profiles: &[ComputeInstanceProfile], slices: u32) -> Option<&ComputeInst
 }
 
 /// The placement that starts where it was asked for.
-fn place(gpu: &Device<'_>, profile: &GpuInstanceProfile, arg: &ProfileArg) -> Result<Option<Placement>, Error> {
-    let Some(start) = arg.start else { return Ok(None) };
+fn place(
+    gpu: &Device<'_>,
+    profile: &GpuInstanceProfile,
+    arg: &ProfileArg,
+) -> Result<Option<Placement>, Error> {
+    let Some(start) = arg.start else {
+        return Ok(None);
+    };
     let places = gpu.possible_placements(profile.id)?;
     // A start that is none of the profile's is for the driver to refuse.
     let size = places.first().map_or(profile.slices, |p| p.size);
@@ -128,5 +178,8 @@ fn place(gpu: &Device<'_>, profile: &GpuInstanceProfile, arg: &ProfileArg) -> Re
 }
 
 fn invalid(function: &'static str) -> Error {
-    Error::Call { function, code: Code::INVALID_ARGUMENT }
+    Error::Call {
+        function,
+        code: Code::INVALID_ARGUMENT,
+    }
 }

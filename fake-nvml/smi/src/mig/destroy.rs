@@ -8,7 +8,11 @@ use super::living;
 use crate::args::Mig;
 use crate::failure::{Failure, Output, code};
 
-pub(super) fn gpu_instances(gpus: &[Device<'_>], command: &Mig, out: &mut Output) -> Result<(), Failure> {
+pub(super) fn gpu_instances(
+    gpus: &[Device<'_>],
+    command: &Mig,
+    out: &mut Output,
+) -> Result<(), Failure> {
     let mut any = false;
     for gpu in gpus {
         let index = gpu.index()?;
@@ -16,16 +20,37 @@ pub(super) fn gpu_instances(gpus: &[Device<'_>], command: &Mig, out: &mut Output
             any = true;
             let id = found.info.id;
             if let Err(e) = found.instance.destroy() {
-                let _ = writeln!(out, "Unable to destroy GPU instance ID {id:2} from GPU {index:2}: {}", e.text());
-                return Err(Failure::new(code(&e), format!("Failed to destroy GPU instances: {}", e.text())));
+                let _ = writeln!(
+                    out,
+                    "Unable to destroy GPU instance ID {id:2} from GPU {index:2}: {}",
+                    e.text()
+                );
+                return Err(Failure::new(
+                    code(&e),
+                    format!("Failed to destroy GPU instances: {}", e.text()),
+                ));
             }
-            let _ = writeln!(out, "Successfully destroyed GPU instance ID {id:2} from GPU {index:2}");
+            let _ = writeln!(
+                out,
+                "Successfully destroyed GPU instance ID {id:2} from GPU {index:2}"
+            );
         }
     }
-    if any { Ok(()) } else { Err(Failure::new(Failure::NOT_FOUND, "No GPU instances found: Not Found")) }
+    if any {
+        Ok(())
+    } else {
+        Err(Failure::new(
+            Failure::NOT_FOUND,
+            "No GPU instances found: Not Found",
+        ))
+    }
 }
 
-pub(super) fn compute_instances(gpus: &[Device<'_>], command: &Mig, out: &mut Output) -> Result<(), Failure> {
+pub(super) fn compute_instances(
+    gpus: &[Device<'_>],
+    command: &Mig,
+    out: &mut Output,
+) -> Result<(), Failure> {
     let wanted = command.compute_instances.as_deref();
     let mut any = false;
     for gpu in gpus {
@@ -39,7 +64,10 @@ pub(super) fn compute_instances(gpus: &[Device<'_>], command: &Mig, out: &mut Ou
                 }
             }
             instances.sort_by_key(|(id, _)| *id);
-            for (id, instance) in instances.into_iter().filter(|(id, _)| wanted.is_none_or(|w| w.contains(id))) {
+            for (id, instance) in instances
+                .into_iter()
+                .filter(|(id, _)| wanted.is_none_or(|w| w.contains(id)))
+            {
                 any = true;
                 if let Err(e) = instance.destroy() {
                     let _ = writeln!(
@@ -47,11 +75,24 @@ pub(super) fn compute_instances(gpus: &[Device<'_>], command: &Mig, out: &mut Ou
                         "Unable to destroy compute instance ID {id:2} from GPU {index:2} GPU instance ID {gi:2}: {}",
                         e.text()
                     );
-                    return Err(Failure::new(code(&e), format!("Failed to destroy compute instances: {}", e.text())));
+                    return Err(Failure::new(
+                        code(&e),
+                        format!("Failed to destroy compute instances: {}", e.text()),
+                    ));
                 }
-                let _ = writeln!(out, "Successfully destroyed compute instance ID {id:2} from GPU {index:2} GPU instance ID {gi:2}");
+                let _ = writeln!(
+                    out,
+                    "Successfully destroyed compute instance ID {id:2} from GPU {index:2} GPU instance ID {gi:2}"
+                );
             }
         }
     }
-    if any { Ok(()) } else { Err(Failure::new(Failure::NOT_FOUND, "No compute instances found: Not Found")) }
+    if any {
+        Ok(())
+    } else {
+        Err(Failure::new(
+            Failure::NOT_FOUND,
+            "No compute instances found: Not Found",
+        ))
+    }
 }

@@ -9,7 +9,8 @@ use crate::args::Mig;
 use crate::failure::{Failure, Output};
 
 const GPU_RULE: &str = "+---------------------------------------------------------+";
-const COMPUTE_RULE: &str = "+----------------------------------------------------------------------+";
+const COMPUTE_RULE: &str =
+    "+----------------------------------------------------------------------+";
 
 pub(super) fn gpu_instances(gpus: &[Device<'_>], out: &mut Output) -> Result<(), Failure> {
     let mut rows = Output::new();
@@ -30,18 +31,37 @@ pub(super) fn gpu_instances(gpus: &[Device<'_>], out: &mut Output) -> Result<(),
         }
     }
     if rows.is_empty() {
-        return Err(Failure::new(Failure::NOT_FOUND, "No GPU instances found: Not Found"));
+        return Err(Failure::new(
+            Failure::NOT_FOUND,
+            "No GPU instances found: Not Found",
+        ));
     }
     let _ = writeln!(out, "{GPU_RULE}");
-    let _ = writeln!(out, "| GPU instances:                                          |");
-    let _ = writeln!(out, "| GPU   Name               Profile  Instance   Placement  |");
-    let _ = writeln!(out, "|                            ID       ID       Start:Size |");
-    let _ = writeln!(out, "|=========================================================|");
+    let _ = writeln!(
+        out,
+        "| GPU instances:                                          |"
+    );
+    let _ = writeln!(
+        out,
+        "| GPU   Name               Profile  Instance   Placement  |"
+    );
+    let _ = writeln!(
+        out,
+        "|                            ID       ID       Start:Size |"
+    );
+    let _ = writeln!(
+        out,
+        "|=========================================================|"
+    );
     out.append(&mut rows);
     Ok(())
 }
 
-pub(super) fn compute_instances(gpus: &[Device<'_>], command: &Mig, out: &mut Output) -> Result<(), Failure> {
+pub(super) fn compute_instances(
+    gpus: &[Device<'_>],
+    command: &Mig,
+    out: &mut Output,
+) -> Result<(), Failure> {
     let mut rows = Output::new();
     for gpu in gpus {
         let index = gpu.index()?;
@@ -65,14 +85,32 @@ pub(super) fn compute_instances(gpus: &[Device<'_>], command: &Mig, out: &mut Ou
         }
     }
     if rows.is_empty() {
-        return Err(Failure::new(Failure::NOT_FOUND, "No compute instances found: Not Found"));
+        return Err(Failure::new(
+            Failure::NOT_FOUND,
+            "No compute instances found: Not Found",
+        ));
     }
     let _ = writeln!(out, "{COMPUTE_RULE}");
-    let _ = writeln!(out, "| Compute instances:                                                   |");
-    let _ = writeln!(out, "| GPU     GPU       Name               Profile   Instance   Placement  |");
-    let _ = writeln!(out, "|       Instance                         ID        ID       Start:Size |");
-    let _ = writeln!(out, "|         ID                                                           |");
-    let _ = writeln!(out, "|======================================================================|");
+    let _ = writeln!(
+        out,
+        "| Compute instances:                                                   |"
+    );
+    let _ = writeln!(
+        out,
+        "| GPU     GPU       Name               Profile   Instance   Placement  |"
+    );
+    let _ = writeln!(
+        out,
+        "|       Instance                         ID        ID       Start:Size |"
+    );
+    let _ = writeln!(
+        out,
+        "|         ID                                                           |"
+    );
+    let _ = writeln!(
+        out,
+        "|======================================================================|"
+    );
     out.append(&mut rows);
     Ok(())
 }

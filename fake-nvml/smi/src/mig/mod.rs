@@ -11,11 +11,21 @@ use crate::args::{Mig, MigAction};
 use crate::failure::{Failure, Output};
 use crate::select;
 
-pub(crate) fn run(nvml: &Nvml, selection: Option<&str>, command: &Mig, out: &mut Output) -> Result<(), Failure> {
-    let gpus: Vec<Device<'_>> =
-        select::gpus(nvml, selection)?.into_iter().filter(|gpu| gpu.mig_mode().is_ok_and(|(now, _)| now)).collect();
+pub(crate) fn run(
+    nvml: &Nvml,
+    selection: Option<&str>,
+    command: &Mig,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let gpus: Vec<Device<'_>> = select::gpus(nvml, selection)?
+        .into_iter()
+        .filter(|gpu| gpu.mig_mode().is_ok_and(|(now, _)| now))
+        .collect();
     if gpus.is_empty() {
-        return Err(Failure::new(Failure::NOT_FOUND, "No MIG-enabled devices found."));
+        return Err(Failure::new(
+            Failure::NOT_FOUND,
+            "No MIG-enabled devices found.",
+        ));
     }
     match &command.action {
         MigAction::GpuInstanceProfiles => profiles::gpu_instances(&gpus, out),
@@ -23,8 +33,13 @@ pub(crate) fn run(nvml: &Nvml, selection: Option<&str>, command: &Mig, out: &mut
         MigAction::ComputeInstanceProfiles => profiles::compute_instances(&gpus, command, out),
         MigAction::GpuInstances => instances::gpu_instances(&gpus, out),
         MigAction::ComputeInstances => instances::compute_instances(&gpus, command, out),
-        MigAction::CreateGpuInstances { profiles, with_compute } => create::gpu_instances(&gpus, profiles, *with_compute, out),
-        MigAction::CreateComputeInstances { profiles } => create::compute_instances(&gpus, profiles.as_deref(), command, out),
+        MigAction::CreateGpuInstances {
+            profiles,
+            with_compute,
+        } => create::gpu_instances(&gpus, profiles, *with_compute, out),
+        MigAction::CreateComputeInstances { profiles } => {
+            create::compute_instances(&gpus, profiles.as_deref(), command, out)
+        }
         MigAction::DestroyGpuInstances => destroy::gpu_instances(&gpus, command, out),
         MigAction::DestroyComputeInstances => destroy::compute_instances(&gpus, command, out),
     }
@@ -45,7 +60,10 @@ pub(crate) fn profiles_of(gpu: &Device<'_>) -> Result<Vec<GpuInstanceProfile>, F
 }
 
 /// All GPU instances, by profile (smallest first), then id; only those of `-gi` where it is given.
-pub(crate) fn living<'n>(gpu: &Device<'n>, command: Option<&Mig>) -> Result<Vec<Found<'n>>, Failure> {
+pub(crate) fn living<'n>(
+    gpu: &Device<'n>,
+    command: Option<&Mig>,
+) -> Result<Vec<Found<'n>>, Failure> {
     let wanted = command.and_then(|c| c.gpu_instances.as_deref());
     let mut all = Vec::new();
     for profile in profiles_of(gpu)? {
@@ -53,7 +71,11 @@ pub(crate) fn living<'n>(gpu: &Device<'n>, command: Option<&Mig>) -> Result<Vec<
         for instance in gpu.gpu_instances(&profile)? {
             let info = instance.info()?;
             if wanted.is_none_or(|ids| ids.contains(&info.id)) {
-                of_profile.push(Found { instance, info, profile: profile.clone() });
+                of_profile.push(Found {
+                    instance,
+                    info,
+                    profile: profile.clone(),
+                });
             }
         }
         of_profile.sort_by_key(|f| f.info.id);
@@ -64,5 +86,9 @@ pub(crate) fn living<'n>(gpu: &Device<'n>, command: Option<&Mig>) -> Result<Vec<
 
 /// `MIG 1g.5gb`, whether or not the library puts `MIG` in front.
 pub(crate) fn title(name: &str) -> String {
-    if name.starts_with("MIG ") { name.to_owned() } else { format!("MIG {name}") }
+    if name.starts_with("MIG ") {
+        name.to_owned()
+    } else {
+        format!("MIG {name}")
+    }
 }

@@ -8,15 +8,29 @@ use super::{living, profiles_of, title};
 use crate::args::Mig;
 use crate::failure::{Failure, Output};
 
-const GPU_RULE: &str = "+-------------------------------------------------------------------------------+";
-const COMPUTE_RULE: &str = "+----------------------------------------------------------------------------------------+";
+const GPU_RULE: &str =
+    "+-------------------------------------------------------------------------------+";
+const COMPUTE_RULE: &str =
+    "+----------------------------------------------------------------------------------------+";
 
 pub(super) fn gpu_instances(gpus: &[Device<'_>], out: &mut Output) -> Result<(), Failure> {
     let _ = writeln!(out, "{GPU_RULE}");
-    let _ = writeln!(out, "| GPU instance profiles:                                                        |");
-    let _ = writeln!(out, "| GPU   Name               ID    Instances   Memory     P2P    SM    DEC   ENC  |");
-    let _ = writeln!(out, "|                                Free/Total   GiB              CE    JPEG  OFA  |");
-    let _ = writeln!(out, "|===============================================================================|");
+    let _ = writeln!(
+        out,
+        "| GPU instance profiles:                                                        |"
+    );
+    let _ = writeln!(
+        out,
+        "| GPU   Name               ID    Instances   Memory     P2P    SM    DEC   ENC  |"
+    );
+    let _ = writeln!(
+        out,
+        "|                                Free/Total   GiB              CE    JPEG  OFA  |"
+    );
+    let _ = writeln!(
+        out,
+        "|===============================================================================|"
+    );
     for gpu in gpus {
         let index = gpu.index()?;
         for p in profiles_of(gpu)? {
@@ -34,17 +48,21 @@ pub(super) fn gpu_instances(gpus: &[Device<'_>], out: &mut Output) -> Result<(),
                 p.decoders,
                 p.encoders,
             );
-            let _ = writeln!(out, "|{:>64} {:>5} {:>5}   |", p.copy_engines, p.jpeg, p.ofa);
+            let _ = writeln!(
+                out,
+                "|{:>64} {:>5} {:>5}   |",
+                p.copy_engines, p.jpeg, p.ofa
+            );
             let _ = writeln!(out, "{GPU_RULE}");
         }
     }
     Ok(())
 }
 
-/// GiB with two decimals, cut off as the tool does it.
+/// GiB with two decimals.
+#[allow(clippy::cast_precision_loss, reason = "no card has 2^53 MiB")]
 fn gib(mib: u64) -> String {
-    let hundredths = mib * 100 / 1024;
-    format!("{}.{:02}", hundredths / 100, hundredths % 100)
+    format!("{:.2}", mib as f64 / 1024.0)
 }
 
 pub(super) fn placements(gpus: &[Device<'_>], out: &mut Output) -> Result<(), Failure> {
@@ -54,14 +72,27 @@ pub(super) fn placements(gpus: &[Device<'_>], out: &mut Output) -> Result<(), Fa
             let places = gpu.possible_placements(p.id)?;
             let starts: Vec<String> = places.iter().map(|p| p.start.to_string()).collect();
             let size = places.first().map_or(0, |p| p.size);
-            let word = if places.len() == 1 { "Placement " } else { "Placements" };
-            let _ = writeln!(out, "GPU {index:2} Profile ID {:2} {word}: {{{}}}:{size}", p.id, starts.join(","));
+            let word = if places.len() == 1 {
+                "Placement "
+            } else {
+                "Placements"
+            };
+            let _ = writeln!(
+                out,
+                "GPU {index:2} Profile ID {:2} {word}: {{{}}}:{size}",
+                p.id,
+                starts.join(",")
+            );
         }
     }
     Ok(())
 }
 
-pub(super) fn compute_instances(gpus: &[Device<'_>], command: &Mig, out: &mut Output) -> Result<(), Failure> {
+pub(super) fn compute_instances(
+    gpus: &[Device<'_>],
+    command: &Mig,
+    out: &mut Output,
+) -> Result<(), Failure> {
     let mut text = Output::new();
     for gpu in gpus {
         let index = gpu.index()?;
@@ -70,7 +101,11 @@ pub(super) fn compute_instances(gpus: &[Device<'_>], command: &Mig, out: &mut Ou
             for p in &profiles {
                 let free = found.instance.remaining_capacity(p.id)?;
                 // The star marks the profile that `-C` takes: the whole GPU instance.
-                let star = if p.slices == found.profile.slices { "*" } else { " " };
+                let star = if p.slices == found.profile.slices {
+                    "*"
+                } else {
+                    " "
+                };
                 let _ = writeln!(
                     text,
                     "| {index:3} {:6}       {:<20} {:>2}{star} {:>5}/{:<10} {:>3} {:>8} {:>5} {:>5}   |",
@@ -90,14 +125,32 @@ pub(super) fn compute_instances(gpus: &[Device<'_>], command: &Mig, out: &mut Ou
         }
     }
     if text.is_empty() {
-        return Err(Failure::new(Failure::NOT_FOUND, "No GPU instances found: Not Found"));
+        return Err(Failure::new(
+            Failure::NOT_FOUND,
+            "No GPU instances found: Not Found",
+        ));
     }
     let _ = writeln!(out, "{COMPUTE_RULE}");
-    let _ = writeln!(out, "| Compute instance profiles:                                                             |");
-    let _ = writeln!(out, "| GPU     GPU       Name               Profile  Instances   Exclusive       Shared       |");
-    let _ = writeln!(out, "|       Instance                         ID     Free/Total     SM       DEC   ENC   OFA  |");
-    let _ = writeln!(out, "|         ID                                                            CE    JPEG       |");
-    let _ = writeln!(out, "|========================================================================================|");
+    let _ = writeln!(
+        out,
+        "| Compute instance profiles:                                                             |"
+    );
+    let _ = writeln!(
+        out,
+        "| GPU     GPU       Name               Profile  Instances   Exclusive       Shared       |"
+    );
+    let _ = writeln!(
+        out,
+        "|       Instance                         ID     Free/Total     SM       DEC   ENC   OFA  |"
+    );
+    let _ = writeln!(
+        out,
+        "|         ID                                                            CE    JPEG       |"
+    );
+    let _ = writeln!(
+        out,
+        "|========================================================================================|"
+    );
     out.append(&mut text);
     Ok(())
 }
@@ -109,7 +162,14 @@ mod tests {
     #[test]
     fn memory_is_printed_as_the_tool_does() {
         // Observed pairs of MiB and text: A100-SXM4-40GB and H100-SXM5-80GB.
-        for (mib, text) in [(4864, "4.75"), (9984, "9.75"), (20096, "19.62"), (40448, "39.50"), (81152, "79.25")] {
+        for (mib, text) in [
+            (4864, "4.75"),
+            (9984, "9.75"),
+            (20096, "19.62"),
+            (40320, "39.38"),
+            (40448, "39.50"),
+            (81152, "79.25"),
+        ] {
             assert_eq!(gib(mib), text);
         }
     }

@@ -1,0 +1,100 @@
+//! What the tests of the fakegpu program share: running it, as each kind of user, and one redactor.
+#![allow(dead_code, reason = "each test program uses a part of it")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+/// Who runs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum User {
+    /// Whoever runs the tests.
+    Me,
+    /// A user without any right; only root can become one.
+    Nobody,
+}
+
+/// Both kinds of user where the tests run as root, else the one there is.
+pub(crate) fn users() -> Vec<User> {
+    let root = is_root();
+    if root {
+        vec![User::Me, User::Nobody]
+    } else {
+        vec![User::Me]
+    }
+}
+
+pub(crate) fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|m| std::os::unix::fs::MetadataExt::uid(&m) == 0)
+}
+
+/// A folder that every user can enter and write, gone at the end.
+pub(crate) fn open_folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).expect("its mode");
+    folder
+}
+
+/// The program, where every user can read it: a target folder may lie in somebody's home.
+pub(crate) fn program() -> &'static Path {
+    static COPY: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
+    let (_, path) = COPY.get_or_init(|| {
+        let folder = open_folder();
+        let path = folder.path().join("fakegpu");
+        fs::copy(env!("CARGO_BIN_EXE_fakegpu"), &path).expect("a copy of fakegpu");
+        (folder, path)
+    });
+    path
+}
+
+/// The program with these arguments, as this user, in a folder that is everyone's.
+pub(crate) fn fakegpu(user: User, args: &[&str]) -> Command {
+    let mut command = Command::new(program());
+    command
+        .args(args)
+        .current_dir("/")
+        .env_remove("FAKEGPU_STATE");
+    if user == User::Nobody {
+        // The caller's PATH may lead through folders that this user cannot enter.
+        command
+            .uid(65534)
+            .gid(65534)
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin");
+    }
+    command
+}
+
+/// Runs a shell line among these GPUs.
+pub(crate) fn shell(user: User, options: &[&str], line: &str) -> Output {
+    let mut args = vec!["run"];
+    args.extend(options);
+    args.extend(["--", "sh", "-c", line]);
+    fakegpu(user, &args).output().expect("fakegpu starts")
+}
+
+/// Standard output of a call that must have gone well.
+pub(crate) fn good(output: &Output) -> String {
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// The one redactor: the date, and the values that vary with time. UUIDs are made from the machine's name and stay.
+pub(crate) fn redact(text: &str) -> String {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    for line in &mut lines {
+        if line.trim_end().ends_with(|c: char| c.is_ascii_digit())
+            && line.contains(':')
+            && line.matches(' ').count() > 3
+            && !line.starts_with(['|', 'G', ' '])
+        {
+            *line = "DATE".to_owned();
+        }
+        if line.starts_with("| N/A ") {
+            line.replace_range(2..40, &format!("{:<38}", "FAN TEMP PERF POWER"));
+        }
+    }
+    lines.join("\n")
+}

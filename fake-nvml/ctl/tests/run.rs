@@ -1,0 +1,356 @@
+//! `fakegpu run`: programs see the GPUs, as root and as an ordinary user, and nothing is left.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+mod common;
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use common::{User, fakegpu, good, open_folder, shell, users};
+
+const TWO: &[&str] = &["--node", "2xA100-SXM4-40GB"];
+
+#[test]
+fn nvidia_smi_lists_the_gpus() {
+    for user in users() {
+        let text = good(
+            &fakegpu(
+                user,
+                &[
+                    "run",
+                    "--node",
+                    "2xA100-SXM4-40GB,1xL4",
+                    "--",
+                    "nvidia-smi",
+                    "-L",
+                ],
+            )
+            .output()
+            .unwrap(),
+        );
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 3, "{user:?}: {text}");
+        assert!(
+            lines[0].starts_with("GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-"),
+            "{text}"
+        );
+        assert!(
+            lines[2].starts_with("GPU 2: NVIDIA L4 (UUID: GPU-"),
+            "{text}"
+        );
+    }
+}
+
+/// The system's Python: one in root's home is no use to another user.
+fn python() -> Option<&'static str> {
+    ["/usr/bin/python3", "python3"]
+        .into_iter()
+        .find(|p| Command::new(p).arg("--version").output().is_ok())
+}
+
+#[test]
+fn python_finds_the_library_even_without_an_environment() {
+    let Some(python) = python() else {
+        return eprintln!("not run: no python3");
+    };
+    let code = "import ctypes; l = ctypes.CDLL('libnvidia-ml.so.1'); n = ctypes.c_uint(); \
+                assert l.nvmlInit_v2() == 0; l.nvmlDeviceGetCount_v2(ctypes.byref(n)); print(n.value)";
+    for user in users() {
+        let output = fakegpu(
+            user,
+            &[
+                "run",
+                "--node",
+                "2xA100-SXM4-40GB",
+                "--",
+                "env",
+                "-i",
+                python,
+                "-c",
+                code,
+            ],
+        )
+        .output()
+        .unwrap();
+        assert_eq!(good(&output), "2\n", "{user:?}");
+    }
+}
+
+#[test]
+fn pynvml_sees_and_changes_the_gpus() {
+    let Some(python) = python() else {
+        return eprintln!("not run: no python3");
+    };
+    let folder = std::env::var_os("CARGO_TARGET_TMPDIR")
+        .map_or_else(
+            || env!("CARGO_TARGET_TMPDIR").into(),
+            std::path::PathBuf::from,
+        )
+        .join("pynvml");
+    if !folder.join("pynvml.py").exists() {
+        let pip = Command::new("python3")
+            .args(["-m", "pip", "install", "--quiet", "--target"])
+            .arg(&folder)
+            .arg("nvidia-ml-py==13.615.71")
+            .output();
+        if !pip.is_ok_and(|o| o.status.success()) {
+            return eprintln!("not run: nvidia-ml-py cannot be installed here");
+        }
+    }
+    // Where every user can read it.
+    let shared = open_folder();
+    fs::copy(folder.join("pynvml.py"), shared.path().join("pynvml.py")).unwrap();
+    let code = "
+import pynvml as n
+n.nvmlInit()
+handles = [n.nvmlDeviceGetHandleByIndex(i) for i in range(n.nvmlDeviceGetCount())]
+print([n.nvmlDeviceGetName(h) for h in handles])
+print(n.nvmlDeviceGetMemoryInfo(handles[0]).total >> 20)
+print(n.nvmlDeviceSetMigMode(handles[1], 1), n.nvmlDeviceGetMigMode(handles[1]))
+profile = n.nvmlDeviceGetGpuInstanceProfileInfo(handles[1], n.NVML_GPU_INSTANCE_PROFILE_3_SLICE)
+gi = n.nvmlDeviceCreateGpuInstance(handles[1], profile.id)
+ci = n.nvmlGpuInstanceCreateComputeInstance(gi, n.nvmlGpuInstanceGetComputeInstanceProfileInfo(gi, n.NVML_COMPUTE_INSTANCE_PROFILE_3_SLICE, 0).id)
+print(n.nvmlDeviceGetName(n.nvmlDeviceGetMigDeviceHandleByIndex(handles[1], 0)))
+n.nvmlShutdown()
+";
+    for user in users() {
+        let output = fakegpu(
+            user,
+            &[
+                "run",
+                "--node",
+                "1xA100-SXM4-40GB,1xH100-SXM5-80GB",
+                "--",
+                python,
+                "-c",
+                code,
+            ],
+        )
+        .env("PYTHONPATH", shared.path())
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .output()
+        .unwrap();
+        assert_eq!(
+            good(&output),
+            "['NVIDIA A100-SXM4-40GB', 'NVIDIA H100 80GB HBM3']\n40960\n0 [1, 1]\nNVIDIA H100 80GB HBM3 MIG 3g.40gb\n",
+            "{user:?}: {output:?}"
+        );
+    }
+}
+
+#[test]
+fn the_host_around_the_gpus_is_there() {
+    let line = "
+ls -l /dev/nvidia0 /dev/nvidia1 /dev/nvidiactl /dev/nvidia-uvm /dev/nvidia-caps/nvidia-cap1 | cut -c1 | tr -d '\\n'; echo
+[ -e /dev/nvidia2 ] && echo there is a third
+echo kept > /dev/null && ls -d /dev/shm /dev/pts /dev/zero | tr '\\n' ' '; echo
+grep -c ' nvidia-caps$' /proc/devices
+cat /sys/bus/pci/devices/0000:07:00.0/vendor /sys/bus/pci/devices/0000:07:00.0/device /sys/bus/pci/devices/0000:07:00.0/numa_node
+basename $(readlink -f /sys/bus/pci/devices/0000:07:00.0/driver)
+readlink /sys/bus/pci/devices/0000:07:00.0 | grep -c '^../../../devices/pci0000:.*/0000:07:00.0$'
+ls /proc/driver/nvidia/gpus
+grep 'Device Minor' /proc/driver/nvidia/gpus/0000:0f:00.0/information
+grep -c . /proc/driver/nvidia-caps/mig-minors
+grep 'gpu6/gi11/ci5/' /proc/driver/nvidia-caps/mig-minors
+";
+    for user in users() {
+        let text = good(&shell(user, TWO, line));
+        let expected = format!(
+            "ccccc\n/dev/pts /dev/shm /dev/zero \n1\n0x10de\n0x20b0\n0\nnvidia\n1\n0000:07:00.0\n0000:0f:00.0\nDevice Minor: \t 1\n{}\ngpu6/gi11/ci5/access 918\n",
+            2 + 32 * 15 * 9
+        );
+        assert_eq!(text, expected, "{user:?}");
+    }
+}
+
+#[test]
+fn what_the_host_has_is_still_there() {
+    let names = |path: &str| -> Vec<String> {
+        let mut names: Vec<_> = fs::read_dir(path)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|e| e.file_name().into_string().ok())
+            .collect();
+        names.sort();
+        names
+    };
+    for user in users() {
+        for path in [
+            "/dev",
+            "/sys/devices",
+            "/sys/bus/pci/devices",
+            "/proc/driver",
+        ] {
+            let inside = good(&shell(user, TWO, &format!("ls -A {path}")));
+            for name in names(path) {
+                assert!(
+                    inside.lines().any(|l| l == name),
+                    "{user:?}: {path}/{name} is gone"
+                );
+            }
+        }
+        assert_eq!(
+            good(&shell(user, TWO, "cat /sys/devices/system/cpu/online")),
+            fs::read_to_string("/sys/devices/system/cpu/online").unwrap()
+        );
+    }
+}
+
+#[test]
+fn the_program_ends_as_it_would_alone() {
+    for user in users() {
+        assert_eq!(shell(user, TWO, "exit 42").status.code(), Some(42));
+        assert_eq!(shell(user, TWO, "kill -TERM $$").status.signal(), Some(15));
+        let missing = fakegpu(user, &["run", "--node", "1xL4", "--", "no-such-program"])
+            .output()
+            .unwrap();
+        assert_eq!(missing.status.code(), Some(127));
+        assert!(
+            String::from_utf8_lossy(&missing.stderr).contains("cannot run no-such-program"),
+            "{missing:?}"
+        );
+    }
+}
+
+#[test]
+fn an_ordinary_user_is_root_inside_unless_told_otherwise() {
+    let Some(user) = users().into_iter().next_back() else {
+        return;
+    };
+    assert_eq!(
+        good(&shell(user, TWO, "id -u; nvidia-smi -i 0 -c PROHIBITED")),
+        "0\nSet compute mode to PROHIBITED for GPU 00000000:07:00.0.\nAll done.\n"
+    );
+    if user == User::Nobody {
+        let output = shell(
+            user,
+            &["--node", "1xL4", "--keep-user"],
+            "id -u; nvidia-smi -c PROHIBITED",
+        );
+        assert_eq!(output.status.code(), Some(4), "{output:?}");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(
+            text.starts_with("65534\nUnable to set the compute mode"),
+            "{text}"
+        );
+    }
+}
+
+/// Mounts of this process and entries of the folder for temporary files.
+fn traces() -> (String, Vec<String>) {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+    let mut names: Vec<_> = fs::read_dir(std::env::temp_dir())
+        .unwrap()
+        .flatten()
+        .filter_map(|e| e.file_name().into_string().ok())
+        .filter(|n| n.contains("fakegpu"))
+        .collect();
+    names.sort();
+    (mounts, names)
+}
+
+#[test]
+fn nothing_is_left_even_when_it_is_killed() {
+    for user in users() {
+        let before = traces();
+        let mut child = fakegpu(
+            user,
+            &["run", "--node", "2xA100-SXM4-40GB", "--", "sleep", "600"],
+        )
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+        // It has become the program itself: there is no second process that could be left.
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while fs::read_to_string(format!("/proc/{}/comm", child.id()))
+            .unwrap()
+            .trim()
+            != "sleep"
+        {
+            assert!(Instant::now() < deadline, "it never became the program");
+            sleep(Duration::from_millis(5));
+        }
+        let inside = fs::read_to_string(format!("/proc/{}/mounts", child.id())).unwrap();
+        assert!(inside.contains("/dev/nvidia0"), "{inside}");
+        child.kill().unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(9));
+        assert_eq!(traces(), before, "{user:?}");
+    }
+}
+
+#[test]
+fn a_kept_machine_is_shared_and_changes_are_seen_at_once() {
+    for user in users() {
+        let folder = open_folder();
+        let dir = folder.path().join("node");
+        let dir = dir.to_str().unwrap();
+        good(
+            &fakegpu(user, &["create", "--node", "1xH100-SXM5-80GB", dir])
+                .output()
+                .unwrap(),
+        );
+        good(&shell(
+            user,
+            &["--state", dir],
+            "nvidia-smi -mig 1 && nvidia-smi mig -cgi 9 -C",
+        ));
+        // Another run sees the partition and its capability file.
+        let text = good(&shell(
+            user,
+            &["--state", dir],
+            "nvidia-smi -L | wc -l; ls /proc/driver/nvidia/capabilities/gpu0/mig/gi*/ci0/access | wc -l",
+        ));
+        assert_eq!(text, "2\n1\n", "{user:?}");
+        // A process that has NVML open sees what is done from outside.
+        let mut waiting = fakegpu(
+            user,
+            &[
+                "run",
+                "--state",
+                dir,
+                "--",
+                "sh",
+                "-c",
+                "until ! nvidia-smi >/dev/null; do sleep 0.05; done; nvidia-smi -L",
+            ],
+        )
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+        sleep(Duration::from_millis(200));
+        assert!(
+            waiting.try_wait().unwrap().is_none(),
+            "it saw a loss before there was one"
+        );
+        good(
+            &fakegpu(user, &["inject", "--state", dir, "lost"])
+                .output()
+                .unwrap(),
+        );
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while waiting.try_wait().unwrap().is_none() {
+            assert!(Instant::now() < deadline, "the loss was never seen");
+            sleep(Duration::from_millis(20));
+        }
+        let output = waiting.wait_with_output().unwrap();
+        assert!(
+            String::from_utf8_lossy(&output.stdout).contains("GPU is lost"),
+            "{output:?}"
+        );
+        let shown = good(&fakegpu(user, &["show", dir]).output().unwrap());
+        assert!(
+            shown.contains("lost: it fell off the bus") && shown.contains("3g.40gb"),
+            "{shown}"
+        );
+        let json = good(&fakegpu(user, &["show", "--json", dir]).output().unwrap());
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(
+            json["gpus"][0]["mig"]["gpu_instances"][0]["compute_instances"][0]["profile"],
+            "3g.40gb"
+        );
+    }
+}
