@@ -5,6 +5,7 @@
 
 pub mod api;
 mod boundary;
+mod clock;
 #[cfg(test)]
 mod coverage;
 mod event_set;

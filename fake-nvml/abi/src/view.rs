@@ -2,9 +2,8 @@
 //! Not the state itself (`gpu_store`), and never changed: a change of the state makes a new view.
 //! Each thread keeps the view it used last; as long as the state's generation stands, a getter costs two atomic loads.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use gpu_model::{
     Birth, CiId, ComputeInstance as CiState, Gpu, GiId, GiProfile, GpuIndex, GpuInstance as GiState, GpuUuid, Machine, MigDevice, Minor, Now,
@@ -12,6 +11,7 @@ use gpu_model::{
 };
 use gpu_store::Snapshot;
 
+use crate::clock;
 use crate::handle::{ComputeInstance, Device, GpuInstance, Named, STAMP_MASK};
 use crate::lock::{AcrossFork, ForkLock};
 use crate::session::{self, Session};
@@ -61,6 +61,17 @@ static LATEST: ForkLock<Option<Arc<View>>> = ForkLock::new(None);
 
 thread_local! {
     static MINE: RefCell<Option<Arc<View>>> = const { RefCell::new(None) };
+    /// What a GPU showed when this thread asked last: a monitor asks for ten values in a row.
+    static SHOWN: Cell<Option<(Shown, Telemetry)>> = const { Cell::new(None) };
+}
+
+/// What telemetry follows from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Shown {
+    cycle: u64,
+    generation: u64,
+    position: u8,
+    now: Now,
 }
 
 /// The lock of this file, for the atfork handlers.
@@ -147,11 +158,6 @@ impl View {
         &self.snapshot.machine
     }
 
-    /// The moment for values that vary by themselves.
-    pub(crate) fn now() -> Now {
-        Now::from(SystemTime::now())
-    }
-
     /// The GPUs that are listed, in NVML's order.
     pub(crate) fn listed(&self) -> impl ExactSizeIterator<Item = &GpuView> {
         self.listed.iter().map(|&position| &self.gpus[usize::from(position)])
@@ -186,7 +192,15 @@ impl View {
 
     /// What the GPU shows now.
     pub(crate) fn telemetry(&self, gpu: &GpuView) -> Telemetry {
-        Telemetry::of(self.spec(gpu), self.state(gpu), Self::now())
+        let at = Shown { cycle: self.cycle, generation: self.snapshot.generation, position: gpu.position, now: clock::now() };
+        SHOWN.with(|shown| match shown.get() {
+            Some((asked, telemetry)) if asked == at => telemetry,
+            _ => {
+                let telemetry = Telemetry::of(self.spec(gpu), self.state(gpu), at.now);
+                shown.set(Some((at, telemetry)));
+                telemetry
+            }
+        })
     }
 
     /// The GPU or MIG device of a handle; INVALID_ARGUMENT if there is none (any more), GPU_IS_LOST if it fell off the bus.

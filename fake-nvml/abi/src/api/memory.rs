@@ -24,7 +24,9 @@ fn of(view: &View, device: Device) -> Result<Use> {
             let spec = view.spec(gpu);
             let total = spec.memory_total.0;
             let reserved = spec.memory_reserved.map_or(0, |reserved| reserved.0);
-            Use { total, reserved, used: view.telemetry(gpu).memory_used.0.min(total - reserved) }
+            let state = view.state(gpu);
+            let used = state.load.memory.0 + state.instances.iter().map(|gi| gi.load.memory.0).sum::<u64>();
+            Use { total, reserved, used: used.min(total.saturating_sub(reserved)) }
         }
         Target::Mig(gpu, mig) => {
             let mig = view.mig_device(gpu, mig)?;
@@ -36,7 +38,7 @@ fn of(view: &View, device: Device) -> Result<Use> {
 
 impl Use {
     fn free(&self) -> u64 {
-        self.total - self.reserved - self.used
+        self.total.saturating_sub(self.reserved + self.used)
     }
 }
 
