@@ -155,17 +155,11 @@ impl Mapped {
     /// Makes `payload` the state that stands. The caller holds the writers' lock and has checked the length.
     pub(crate) fn commit(&self, payload: &[u8]) -> u64 {
         let generation = self.generation() + 1;
-        let slot = slot_at(generation);
         // A reader that sees any of the stores below and then fences must also see the generation before this one.
         fence(Ordering::Release);
-        self.word(slot + SLOT_GENERATION)
-            .store(generation.to_le(), Ordering::Relaxed);
-        self.word(slot + SLOT_LENGTH)
-            .store((payload.len() as u64).to_le(), Ordering::Relaxed);
-        let checksum = u64::from(crc32fast::hash(payload));
-        self.word(slot + SLOT_CHECKSUM)
-            .store(checksum.to_le(), Ordering::Relaxed);
-        self.save(slot + SLOT_PAYLOAD, payload);
+        for (at, word) in fill(generation, payload) {
+            self.word(at).store(word, Ordering::Relaxed);
+        }
         self.word(AT_GENERATION)
             .store(generation.to_le(), Ordering::Release);
         generation
@@ -180,17 +174,6 @@ impl Mapped {
         bytes
     }
 
-    fn save(&self, at: usize, bytes: &[u8]) {
-        for (i, chunk) in bytes.chunks(8).enumerate() {
-            let mut word = [0u8; 8];
-            for (to, from) in word.iter_mut().zip(chunk) {
-                *to = *from;
-            }
-            self.word(at + i * 8)
-                .store(u64::from_ne_bytes(word), Ordering::Relaxed);
-        }
-    }
-
     #[inline]
     fn word(&self, at: usize) -> &AtomicU64 {
         debug_assert!(at.is_multiple_of(8) && at + 8 <= SIZE);
@@ -200,6 +183,25 @@ impl Mapped {
         // through a description opened for writing.
         unsafe { AtomicU64::from_ptr(self.map.as_mut_ptr().add(at).cast()) }
     }
+}
+
+/// The stores that fill the slot of a generation: (offset, word as it lies in the file).
+fn fill(generation: u64, payload: &[u8]) -> impl Iterator<Item = (usize, u64)> + '_ {
+    let slot = slot_at(generation);
+    let checksum = u64::from(crc32fast::hash(payload));
+    let head = [
+        (slot + SLOT_GENERATION, generation.to_le()),
+        (slot + SLOT_LENGTH, (payload.len() as u64).to_le()),
+        (slot + SLOT_CHECKSUM, checksum.to_le()),
+    ];
+    let body = payload.chunks(8).zip(0..).map(move |(chunk, i)| {
+        let mut word = [0u8; 8];
+        for (to, from) in word.iter_mut().zip(chunk) {
+            *to = *from;
+        }
+        (slot + SLOT_PAYLOAD + i * 8, u64::from_ne_bytes(word))
+    });
+    head.into_iter().chain(body)
 }
 
 /// Whether an error means that the file can be read at best.
@@ -277,4 +279,50 @@ fn check(path: &Path, file: &File) -> Result<(), Error> {
         });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A writer that dies after any of its stores leaves the old state, after the last one the new.
+    #[test]
+    fn dying_after_any_store_leaves_a_whole_state() {
+        let id = "6b0c5f0e-9a5e-5a3c-8f57-0d2f6a3f9b11"
+            .parse()
+            .expect("an id");
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("state");
+        std::fs::write(&path, Mapped::image(id, b"generation one")).expect("a file");
+        let mapped = Mapped::open(&path).unwrap_or_else(|e| panic!("{e}"));
+        let mut stands = b"generation one".to_vec();
+        for generation in 2..8u64 {
+            // Shorter and longer ones in turn, over what the slot held before.
+            let length = 1000 - 130 * usize::try_from(generation).expect("small");
+            let next: Vec<u8> = (0..length)
+                .map(|i| (i as u8).wrapping_mul(generation as u8))
+                .collect();
+            assert_eq!(whole(&mapped), (generation - 1, stands.clone()));
+            for (at, word) in fill(generation, &next) {
+                mapped.word(at).store(word, Ordering::Relaxed);
+                assert_eq!(
+                    whole(&mapped),
+                    (generation - 1, stands.clone()),
+                    "after the store at {at}"
+                );
+            }
+            // Whoever comes next begins anew, whatever lies in the slot.
+            assert_eq!(mapped.commit(&next), generation);
+            stands = next;
+            assert_eq!(whole(&mapped), (generation, stands.clone()));
+        }
+    }
+
+    fn whole(mapped: &Mapped) -> (u64, Vec<u8>) {
+        match mapped.copy() {
+            Ok(copied) => (copied.generation, copied.bytes),
+            Err(Torn::Moved) => panic!("nobody else writes"),
+            Err(Torn::Damaged(what)) => panic!("{what}"),
+        }
+    }
 }

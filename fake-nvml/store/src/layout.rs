@@ -35,5 +35,10 @@ pub(crate) const SIZE: usize = HEADER + 2 * SLOT;
 
 /// The slot that holds a generation: they alternate.
 pub(crate) const fn slot_at(generation: u64) -> usize {
-    HEADER + if generation.is_multiple_of(2) { 0 } else { SLOT }
+    HEADER
+        + if generation.is_multiple_of(2) {
+            0
+        } else {
+            SLOT
+        }
 }
