@@ -275,9 +275,14 @@ fn say(report: &Report) {
 
 /// Ends the cluster of this name and waits until nothing of it is left. The text says if only remains were found.
 pub fn down(name: &str) -> Result<Option<String>> {
-    let dir = run_folder(name)?;
-    let Some(pid) = owner::holder(&dir) else {
-        return match owner::remove_stale(name, &dir)? {
+    end(&run_folder(name)?)
+}
+
+/// Like [`down`], by run folder.
+pub fn end(dir: &Path) -> Result<Option<String>> {
+    let name = &*dir.file_name().unwrap_or_default().to_string_lossy();
+    let Some(pid) = owner::holder(dir) else {
+        return match owner::remove_stale(name, dir)? {
             Some(cleaned) => Ok(Some(cleaned)),
             None => Err(Error::NotRunning { name: name.into() }),
         };
@@ -285,7 +290,7 @@ pub fn down(name: &str) -> Result<Option<String>> {
     let pid = pid.parse().map(Pid::from_raw).map_err(|_| Error::Busy { name: name.into(), pid })?;
     let ended = |limit: Duration| {
         let deadline = Instant::now() + limit;
-        while owner::holder(&dir).is_some() {
+        while owner::holder(dir).is_some() {
             if Instant::now() > deadline {
                 return false;
             }
@@ -298,7 +303,7 @@ pub fn down(name: &str) -> Result<Option<String>> {
         let _ = kill(pid, Signal::SIGKILL);
         ended(Duration::from_secs(10));
     }
-    owner::remove_stale(name, &dir)
+    owner::remove_stale(name, dir)
 }
 
 /// All clusters of this user that run or start.

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
     use crate::progress::Silent;
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn a_timeout_says_what_was_seen_last() {
         let mut looks = 0;
         let failed = Waiter::new(&Silent)
