@@ -13,6 +13,9 @@ const RULE: &str =
 const COLUMNS: &str =
     "+-----------------------------------------+------------------------+----------------------+";
 
+const MIG_COLUMNS: &str =
+    "+------------------+----------------------------------+-----------+-----------------------+";
+
 pub(crate) fn print(
     nvml: &Nvml,
     selection: Option<&str>,
@@ -133,53 +136,31 @@ fn mig_devices(gpus: &[Device<'_>], out: &mut Output) -> std::result::Result<(),
     if enabled.is_empty() {
         return Ok(());
     }
-    let _ = writeln!(out, "{RULE}");
-    let _ = writeln!(
-        out,
-        "| MIG devices:                                                                            |"
-    );
+    for line in [
+        RULE,
+        "| MIG devices:                                                                            |",
+        MIG_COLUMNS,
+        "| GPU  GI  CI  MIG |              Shared Memory-Usage |        Vol|        Shared         |",
+        "|      ID  ID  Dev |                Shared BAR1-Usage | SM     Unc| CE ENC  DEC  OFA  JPG |",
+        "|                  |                                  |        ECC|                       |",
+        "|==================+==================================+===========+=======================|",
+    ] {
+        let _ = writeln!(out, "{line}");
+    }
     let mut any = false;
     for gpu in enabled {
         for mig in gpu.mig_devices().unwrap_or_default() {
-            if !any {
-                let _ = writeln!(
-                    out,
-                    "+------------------+----------------------------------+-----------+-----------------------+"
-                );
-                let _ = writeln!(
-                    out,
-                    "| GPU  GI  CI  MIG |              Shared Memory-Usage |        Vol|        Shared         |"
-                );
-                let _ = writeln!(
-                    out,
-                    "|      ID  ID  Dev |                Shared BAR1-Usage | SM     Unc| CE ENC  DEC  OFA  JPG |"
-                );
-                let _ = writeln!(
-                    out,
-                    "|                  |                                  |        ECC|                       |"
-                );
-                let _ = writeln!(
-                    out,
-                    "|==================+==================================+===========+=======================|"
-                );
-                any = true;
-            }
+            any = true;
             mig_row(gpu, &mig, out)?;
         }
     }
-    if any {
-        let _ = writeln!(out, "{RULE}\n");
-    } else {
+    if !any {
         let _ = writeln!(
             out,
-            "|=========================================================================================|"
+            "|  No MIG devices found                                                                   |\n{RULE}"
         );
-        let _ = writeln!(
-            out,
-            "|  No MIG devices found                                                                   |"
-        );
-        let _ = writeln!(out, "{RULE}\n");
     }
+    let _ = writeln!(out);
     Ok(())
 }
 
@@ -203,7 +184,7 @@ fn mig_row(
     let (used, total) = usage(mig.memory());
     let _ = writeln!(
         out,
-        "|{:3} {:4} {:3} {:3}  | {used:>19} / {total:>8}    |{:3} {:>6} |{:3} {:3}  {:3}  {:3}  {:3} |",
+        "|{:3} {:4} {:3} {:3}  |{used:>19} / {total:>8}    |{:3} {:>6} |{:3} {:3}  {:3}  {:3}  {:3} |",
         gpu.index()?,
         mig.gpu_instance_id()?,
         mig.compute_instance_id()?,
@@ -220,12 +201,9 @@ fn mig_row(
     let (used, total) = usage(mig.bar1());
     let _ = writeln!(
         out,
-        "|                  | {used:>19} / {total:>9}   |           |                       |"
+        "|                  |{used:>21} / {total:>8}  |           |                       |"
     );
-    let _ = writeln!(
-        out,
-        "+------------------+----------------------------------+-----------+-----------------------+"
-    );
+    let _ = writeln!(out, "{MIG_COLUMNS}");
     Ok(())
 }
 

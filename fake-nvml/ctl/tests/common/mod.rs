@@ -83,17 +83,19 @@ pub(crate) fn good(output: &Output) -> String {
 
 /// The one redactor: the date, and the values that vary with time. UUIDs are made from the machine's name and stay.
 pub(crate) fn redact(text: &str) -> String {
+    let date = |line: &str| {
+        let mut words = line.split(' ');
+        ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+            .contains(&words.next().unwrap_or_default())
+            && words.next().is_some_and(|month| month.len() == 3)
+    };
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     for line in &mut lines {
-        if line.trim_end().ends_with(|c: char| c.is_ascii_digit())
-            && line.contains(':')
-            && line.matches(' ').count() > 3
-            && !line.starts_with(['|', 'G', ' '])
-        {
+        if date(line) {
             *line = "DATE".to_owned();
         }
         if line.starts_with("| N/A ") {
-            line.replace_range(2..40, &format!("{:<38}", "FAN TEMP PERF POWER"));
+            line.replace_range(2..42, &format!("{:<40}", "FAN TEMP PERF POWER"));
         }
     }
     lines.join("\n")

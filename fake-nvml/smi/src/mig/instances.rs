@@ -71,7 +71,7 @@ pub(super) fn compute_instances(
                     let info = instance.info()?;
                     let _ = writeln!(
                         rows,
-                        "| {index:3} {:6}       {:<20} {:>2} {:>9} {:>10}:{:<4}  |",
+                        "| {index:3} {:6}       {:<21} {:>2} {:>9} {:>10}:{:<4}  |",
                         found.info.id,
                         title(&profile.name),
                         info.profile,

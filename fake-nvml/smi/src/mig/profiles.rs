@@ -108,7 +108,7 @@ pub(super) fn compute_instances(
                 };
                 let _ = writeln!(
                     text,
-                    "| {index:3} {:6}       {:<20} {:>2}{star} {:>5}/{:<10} {:>3} {:>8} {:>5} {:>5}   |",
+                    "| {index:3} {:6}       {:<21} {:>2}{star} {:>5}/{:<10} {:>3} {:>8} {:>5} {:>5}   |",
                     found.info.id,
                     title(&p.name),
                     p.id,
@@ -119,7 +119,7 @@ pub(super) fn compute_instances(
                     p.encoders,
                     p.ofa,
                 );
-                let _ = writeln!(text, "|{:>74} {:>5}         |", p.copy_engines, p.jpeg);
+                let _ = writeln!(text, "|{:>73} {:>5}         |", p.copy_engines, p.jpeg);
                 let _ = writeln!(text, "{COMPUTE_RULE}");
             }
         }
