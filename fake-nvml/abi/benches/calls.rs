@@ -48,7 +48,11 @@ fn main() -> ExitCode {
     let folder = tempfile::tempdir().expect("a folder");
     let library = folder.path().join("libnvidia-ml.so.580.95.05");
     std::fs::copy(&built, &library).expect("a copy of the library");
-    let store = Store::create(folder.path().join(gpu_store::file_name("580.95.05")), &machine()).expect("a state");
+    let store = Store::create(
+        folder.path().join(gpu_store::file_name("580.95.05")),
+        &machine(),
+    )
+    .expect("a state");
     let size = std::fs::metadata(&built).expect("the library").len();
     println!("{} bytes, 8xA100-SXM4-40GB, 7 MIG devices on GPU 0", size);
 
@@ -56,20 +60,63 @@ fn main() -> ExitCode {
     goals &= getters(&library, if long { 2_000_000 } else { 20_000 });
     goals &= loads(&library, if long { 200 } else { 5 });
     goals &= changes(&library, &store, if long { 300 } else { 5 });
-    println!("{}", if goals { "all goals met" } else { "a goal was MISSED" });
-    if goals || !long { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    println!(
+        "{}",
+        if goals {
+            "all goals met"
+        } else {
+            "a goal was MISSED"
+        }
+    );
+    if goals || !long {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 fn machine() -> Machine {
     let cards: NodeSpec = "8xA100-SXM4-40GB".parse().expect("a list of cards");
-    let options = Options { mig: true, ..Options::default() };
-    let mut machine = Machine::build(&cards.resolve(&Catalog::builtin()).expect("known models"), &options);
+    let options = Options {
+        mig: true,
+        ..Options::default()
+    };
+    let mut machine = Machine::build(
+        &cards.resolve(&Catalog::builtin()).expect("known models"),
+        &options,
+    );
     let now = gpu_model::Now::from_secs(1);
     for _ in 0..7 {
         let gpu = GpuIndex(0);
-        machine = machine.apply(Op::CreateGpuInstance { gpu, profile: ProfileId(19), placement: None }, now).expect("room").0;
-        let gi = machine.gpus[0].instances.iter().find(|gi| gi.compute.is_empty()).expect("the new one").id;
-        machine = machine.apply(Op::CreateComputeInstance { gpu, gi, profile: ProfileId(0), placement: None }, now).expect("room").0;
+        machine = machine
+            .apply(
+                Op::CreateGpuInstance {
+                    gpu,
+                    profile: ProfileId(19),
+                    placement: None,
+                },
+                now,
+            )
+            .expect("room")
+            .0;
+        let gi = machine.gpus[0]
+            .instances
+            .iter()
+            .find(|gi| gi.compute.is_empty())
+            .expect("the new one")
+            .id;
+        machine = machine
+            .apply(
+                Op::CreateComputeInstance {
+                    gpu,
+                    gi,
+                    profile: ProfileId(0),
+                    placement: None,
+                },
+                now,
+            )
+            .expect("room")
+            .0;
     }
     machine
 }
@@ -80,13 +127,31 @@ fn library() -> PathBuf {
         return PathBuf::from(built);
     }
     let target = std::env::current_exe().expect("the bench's own path");
-    let target = target.ancestors().nth(3).expect("target/<profile>/deps/<bench>").join("carried");
+    let target = target
+        .ancestors()
+        .nth(3)
+        .expect("target/<profile>/deps/<bench>")
+        .join("carried");
     let status = Command::new(env!("CARGO"))
-        .args(["rustc", "--quiet", "--package", "nvml-abi", "--lib", "--profile", "payload", "--crate-type", "cdylib", "--target-dir"])
+        .args([
+            "rustc",
+            "--quiet",
+            "--package",
+            "nvml-abi",
+            "--lib",
+            "--profile",
+            "payload",
+            "--crate-type",
+            "cdylib",
+            "--target-dir",
+        ])
         .arg(&target)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .status();
-    assert!(status.is_ok_and(|status| status.success()), "the library does not build");
+    assert!(
+        status.is_ok_and(|status| status.success()),
+        "the library does not build"
+    );
     target.join("payload/libnvidia_ml.so")
 }
 
@@ -112,7 +177,11 @@ fn getters(library: &Path, calls: u32) -> bool {
     // SAFETY: each name is looked up with its type in nvml.h, and called with a device and places for the answers.
     unsafe {
         let library = Library::new(library).expect("the library loads");
-        let get = |name: &str| *library.get::<*const c_void>(name.as_bytes()).expect("exported");
+        let get = |name: &str| {
+            *library
+                .get::<*const c_void>(name.as_bytes())
+                .expect("exported")
+        };
         let init: Init = std::mem::transmute(get("nvmlInit_v2"));
         let by_index: ByIndex = std::mem::transmute(get("nvmlDeviceGetHandleByIndex_v2"));
         let mig_by_index: Sensor = std::mem::transmute(get("nvmlDeviceGetMigDeviceHandleByIndex"));
@@ -122,15 +191,25 @@ fn getters(library: &Path, calls: u32) -> bool {
         let mut mig = std::ptr::null_mut::<c_void>();
         assert_eq!(mig_by_index(device, 6, (&raw mut mig).cast()), 0);
 
-        let (mut number, mut other, mut text, mut words) = (0u32, 0u32, [0 as c_char; 96], [0u64; 3]);
+        let (mut number, mut other, mut text, mut words) =
+            (0u32, 0u32, [0 as c_char; 96], [0u64; 3]);
         let base: Number = black_box(empty);
-        let base = per_call(calls, || assert_eq!(base(black_box(device), &mut number), 0));
-        println!("{:<44} {base:>8.1} ns", "empty C function through a pointer");
+        let base = per_call(calls, || {
+            assert_eq!(base(black_box(device), &mut number), 0)
+        });
+        println!(
+            "{:<44} {base:>8.1} ns",
+            "empty C function through a pointer"
+        );
         let mut met = true;
         let mut line = |name: &str, time: f64| {
             let ok = time <= GETTER_NS && time <= GETTER_RATIO * base;
             met &= ok;
-            println!("{name:<44} {time:>8.1} ns {:>6.1}x{}", time / base, if ok { "" } else { "   MISSED" });
+            println!(
+                "{name:<44} {time:>8.1} ns {:>6.1}x{}",
+                time / base,
+                if ok { "" } else { "   MISSED" }
+            );
         };
         macro_rules! measure {
             ($name:literal, $type:ty, |$call:ident| $body:expr) => {
@@ -138,21 +217,62 @@ fn getters(library: &Path, calls: u32) -> bool {
                 line($name, per_call(calls, || assert_eq!($body, 0)));
             };
         }
-        measure!("nvmlDeviceGetMinorNumber", Number, |call| call(black_box(device), &mut number));
-        measure!("nvmlDeviceGetIndex", Number, |call| call(black_box(device), &mut number));
-        measure!("nvmlDeviceGetArchitecture", Number, |call| call(black_box(device), &mut number));
-        measure!("nvmlDeviceGetUUID", Text, |call| call(black_box(device), text.as_mut_ptr(), 96));
-        measure!("nvmlDeviceGetName", Text, |call| call(black_box(device), text.as_mut_ptr(), 96));
-        measure!("nvmlDeviceGetMigMode", Pair, |call| call(black_box(device), &mut number, &mut other));
-        measure!("nvmlDeviceGetCount_v2", Count, |call| call(black_box(&mut number)));
-        measure!("nvmlDeviceGetHandleByIndex_v2", ByIndex, |call| call(black_box(0), &mut device));
-        measure!("nvmlDeviceGetMemoryInfo", Struct, |call| call(black_box(device), &mut words));
+        measure!("nvmlDeviceGetMinorNumber", Number, |call| call(
+            black_box(device),
+            &mut number
+        ));
+        measure!("nvmlDeviceGetIndex", Number, |call| call(
+            black_box(device),
+            &mut number
+        ));
+        measure!("nvmlDeviceGetArchitecture", Number, |call| call(
+            black_box(device),
+            &mut number
+        ));
+        measure!("nvmlDeviceGetUUID", Text, |call| call(
+            black_box(device),
+            text.as_mut_ptr(),
+            96
+        ));
+        measure!("nvmlDeviceGetName", Text, |call| call(
+            black_box(device),
+            text.as_mut_ptr(),
+            96
+        ));
+        measure!("nvmlDeviceGetMigMode", Pair, |call| call(
+            black_box(device),
+            &mut number,
+            &mut other
+        ));
+        measure!("nvmlDeviceGetCount_v2", Count, |call| call(black_box(
+            &mut number
+        )));
+        measure!("nvmlDeviceGetHandleByIndex_v2", ByIndex, |call| call(
+            black_box(0),
+            &mut device
+        ));
+        measure!("nvmlDeviceGetMemoryInfo", Struct, |call| call(
+            black_box(device),
+            &mut words
+        ));
         {
             let uuid: Text = std::mem::transmute(get("nvmlDeviceGetUUID"));
-            line("nvmlDeviceGetUUID of a MIG device", per_call(calls, || assert_eq!(uuid(black_box(mig), text.as_mut_ptr(), 96), 0)));
+            line(
+                "nvmlDeviceGetUUID of a MIG device",
+                per_call(calls, || {
+                    assert_eq!(uuid(black_box(mig), text.as_mut_ptr(), 96), 0)
+                }),
+            );
         }
-        measure!("nvmlDeviceGetTemperature", Sensor, |call| call(black_box(device), 0, &mut number));
-        measure!("nvmlDeviceGetPowerUsage", Number, |call| call(black_box(device), &mut number));
+        measure!("nvmlDeviceGetTemperature", Sensor, |call| call(
+            black_box(device),
+            0,
+            &mut number
+        ));
+        measure!("nvmlDeviceGetPowerUsage", Number, |call| call(
+            black_box(device),
+            &mut number
+        ));
         println!("goal: getter <= {GETTER_NS} ns and <= {GETTER_RATIO}x the empty call");
         met
     }
@@ -167,7 +287,9 @@ fn load_once(path: &Path) -> ExitCode {
         let loaded = start.elapsed();
         let init = library.get::<Init>(b"nvmlInit_v2").expect("exported");
         let shutdown = library.get::<Init>(b"nvmlShutdown").expect("exported");
-        let count = library.get::<Count>(b"nvmlDeviceGetCount_v2").expect("exported");
+        let count = library
+            .get::<Count>(b"nvmlDeviceGetCount_v2")
+            .expect("exported");
         let mut number = 0;
         assert_eq!((init(), count(&mut number)), (0, 0));
         let asked = start.elapsed();
@@ -177,7 +299,12 @@ fn load_once(path: &Path) -> ExitCode {
         for _ in 0..AGAIN {
             assert_eq!((shutdown(), init(), count(&mut number)), (0, 0, 0));
         }
-        println!("{} {} {}", loaded.as_nanos(), asked.as_nanos(), (start.elapsed() / AGAIN).as_nanos());
+        println!(
+            "{} {} {}",
+            loaded.as_nanos(),
+            asked.as_nanos(),
+            (start.elapsed() / AGAIN).as_nanos()
+        );
     }
     ExitCode::SUCCESS
 }
@@ -190,15 +317,34 @@ fn loads(library: &Path, processes: usize) -> bool {
             .output()
             .expect("the bench runs again");
         let text = String::from_utf8_lossy(&output.stdout);
-        let numbers: Vec<f64> = text.split_whitespace().map(|number| number.parse().expect("a number")).collect();
-        assert_eq!(numbers.len(), 3, "{text}{}", String::from_utf8_lossy(&output.stderr));
-        times.iter_mut().zip(numbers).for_each(|(times, number)| times.push(number / 1e6));
+        let numbers: Vec<f64> = text
+            .split_whitespace()
+            .map(|number| number.parse().expect("a number"))
+            .collect();
+        assert_eq!(
+            numbers.len(),
+            3,
+            "{text}{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        times
+            .iter_mut()
+            .zip(numbers)
+            .for_each(|(times, number)| times.push(number / 1e6));
     }
     let [dlopen, first, again] = times.map(|mut times| median(&mut times));
-    println!("dlopen                                       {dlopen:>8.3} ms   (median of {processes} processes)");
+    println!(
+        "dlopen                                       {dlopen:>8.3} ms   (median of {processes} processes)"
+    );
     let met = first <= LOAD_MS;
-    println!("dlopen + nvmlInit_v2 + first query           {first:>8.3} ms   goal <= {LOAD_MS}{}", if met { "" } else { "   MISSED" });
-    println!("nvmlShutdown + nvmlInit_v2 + query           {again:>8.3} ms   {:.0}x less than the first", first / again);
+    println!(
+        "dlopen + nvmlInit_v2 + first query           {first:>8.3} ms   goal <= {LOAD_MS}{}",
+        if met { "" } else { "   MISSED" }
+    );
+    println!(
+        "nvmlShutdown + nvmlInit_v2 + query           {again:>8.3} ms   {:.0}x less than the first",
+        first / again
+    );
     met
 }
 
@@ -210,17 +356,30 @@ fn changes(library: &Path, store: &Store, rounds: usize) -> bool {
     // SAFETY: as in `getters`.
     unsafe {
         let library = Library::new(library).expect("the library loads");
-        let by_index = library.get::<ByIndex>(b"nvmlDeviceGetHandleByIndex_v2").expect("exported");
-        let create_gi = library.get::<Create>(b"nvmlDeviceCreateGpuInstance").expect("exported");
-        let create_ci = library.get::<Create>(b"nvmlGpuInstanceCreateComputeInstance").expect("exported");
-        let destroy_gi = library.get::<Destroy>(b"nvmlGpuInstanceDestroy").expect("exported");
-        let destroy_ci = library.get::<Destroy>(b"nvmlComputeInstanceDestroy").expect("exported");
+        let by_index = library
+            .get::<ByIndex>(b"nvmlDeviceGetHandleByIndex_v2")
+            .expect("exported");
+        let create_gi = library
+            .get::<Create>(b"nvmlDeviceCreateGpuInstance")
+            .expect("exported");
+        let create_ci = library
+            .get::<Create>(b"nvmlGpuInstanceCreateComputeInstance")
+            .expect("exported");
+        let destroy_gi = library
+            .get::<Destroy>(b"nvmlGpuInstanceDestroy")
+            .expect("exported");
+        let destroy_ci = library
+            .get::<Destroy>(b"nvmlComputeInstanceDestroy")
+            .expect("exported");
         let mut device = std::ptr::null_mut();
         assert_eq!(by_index(1, &mut device), 0);
         for _ in 0..rounds {
             let (mut gi, mut ci) = (std::ptr::null_mut(), std::ptr::null_mut());
             let start = Instant::now();
-            assert_eq!((create_gi(device, 19, &mut gi), create_ci(gi, 0, &mut ci)), (0, 0));
+            assert_eq!(
+                (create_gi(device, 19, &mut gi), create_ci(gi, 0, &mut ci)),
+                (0, 0)
+            );
             let seen = store.read().expect("the state");
             let time = start.elapsed();
             assert_eq!(seen.machine.gpus[1].instances[0].compute.len(), 1);
@@ -231,6 +390,9 @@ fn changes(library: &Path, store: &Store, rounds: usize) -> bool {
     }
     let time = median(&mut times);
     let met = time <= CREATE_US;
-    println!("create GPU and compute instance, seen        {time:>8.1} us   goal <= {CREATE_US}{}", if met { "" } else { "   MISSED" });
+    println!(
+        "create GPU and compute instance, seen        {time:>8.1} us   goal <= {CREATE_US}{}",
+        if met { "" } else { "   MISSED" }
+    );
     met
 }

@@ -32,20 +32,30 @@ fn page() -> String {
     );
     for (topic, names) in REAL {
         page += &format!("\n## {topic}\n\n");
-        names.iter().for_each(|name| page += &format!("- `{name}`\n"));
+        names
+            .iter()
+            .for_each(|name| page += &format!("- `{name}`\n"));
     }
     page += "\n## NOT_SUPPORTED\n\n";
-    unsupported.iter().for_each(|name| page += &format!("- `{name}`\n"));
+    unsupported
+        .iter()
+        .for_each(|name| page += &format!("- `{name}`\n"));
     page
 }
 
 #[test]
 fn every_function_of_the_header_is_in_one_table() {
-    let mut have: Vec<&str> = REAL.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+    let mut have: Vec<&str> = REAL
+        .iter()
+        .flat_map(|(_, names)| names.iter().copied())
+        .collect();
     have.extend(api::unsupported::UNSUPPORTED);
     have.sort_unstable();
     let header = include_str!("../data/go-nvml.txt");
-    let mut known: Vec<&str> = header.lines().filter(|line| !line.starts_with('#')).collect();
+    let mut known: Vec<&str> = header
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .collect();
     known.sort_unstable();
     assert_eq!(have, known);
 }
@@ -57,5 +67,8 @@ fn coverage_page_is_in_step() {
         std::fs::write(&path, page()).expect("the page is written");
     }
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(kept == page(), "COVERAGE.md is out of step: run the test once with UPDATE_COVERAGE=1");
+    assert!(
+        kept == page(),
+        "COVERAGE.md is out of step: run the test once with UPDATE_COVERAGE=1"
+    );
 }

@@ -35,7 +35,10 @@ struct Sets {
     created: u32,
 }
 
-static SETS: ForkLock<Sets> = ForkLock::new(Sets { slots: Vec::new(), created: 0 });
+static SETS: ForkLock<Sets> = ForkLock::new(Sets {
+    slots: Vec::new(),
+    created: 0,
+});
 
 /// A waiting thread looks at the state at least this often, should a wake-up get lost (a writer killed between change and wake).
 const LOOK: Duration = Duration::from_millis(10);
@@ -47,10 +50,17 @@ pub(crate) fn across_fork() -> &'static dyn AcrossFork {
 
 pub(crate) fn create() -> Result<EventSet> {
     let mut sets = SETS.lock();
-    let slot = sets.slots.iter().position(Option::is_none).unwrap_or(sets.slots.len());
+    let slot = sets
+        .slots
+        .iter()
+        .position(Option::is_none)
+        .unwrap_or(sets.slots.len());
     let number = u16::try_from(slot).map_err(|_| Status::Memory)?;
     sets.created = (sets.created + 1) & STAMP_MASK;
-    let set = Some(Set { stamp: sets.created, ..Set::default() });
+    let set = Some(Set {
+        stamp: sets.created,
+        ..Set::default()
+    });
     let handle = EventSet::new(number, sets.created);
     match sets.slots.get_mut(slot) {
         Some(free) => *free = set,
@@ -95,8 +105,14 @@ pub(crate) fn wait(handle: EventSet, timeout: Duration) -> Result<Event> {
         // Looked up anew each time: NVML may be shut down, or the set freed, while this thread waits.
         let (session, _) = session::current()?;
         let snapshot = session.read()?;
-        let left = end.map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()));
-        match SETS.lock().get(handle)?.take(&snapshot.machine, left.is_zero()) {
+        let left = end.map_or(Duration::MAX, |end| {
+            end.saturating_duration_since(Instant::now())
+        });
+        match SETS
+            .lock()
+            .get(handle)?
+            .take(&snapshot.machine, left.is_zero())
+        {
             Err(Status::NotReady) => {}
             answer => return answer,
         }
@@ -121,7 +137,9 @@ impl Set {
     fn take(&mut self, machine: &Machine, late: bool) -> Result<Event> {
         for event in machine.events.after(self.seen) {
             self.seen = event.seq;
-            let Ok(gpu) = machine.gpu(event.gpu) else { continue };
+            let Ok(gpu) = machine.gpu(event.gpu) else {
+                continue;
+            };
             let wanted = |registration: &Registration| {
                 registration.gpu == gpu.uuid
                     && registration.types & event.kind.type_bit() != 0
@@ -131,7 +149,11 @@ impl Set {
                 return Ok(*event);
             }
         }
-        let gone = |registration: &Registration| machine.gpu_by_uuid(&registration.gpu).is_none_or(|gpu| gpu.health.lost);
+        let gone = |registration: &Registration| {
+            machine
+                .gpu_by_uuid(&registration.gpu)
+                .is_none_or(|gpu| gpu.health.lost)
+        };
         let lost = self.registrations.iter().any(gone);
         let news = lost && !self.told_lost;
         self.told_lost = lost;

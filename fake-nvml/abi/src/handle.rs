@@ -63,7 +63,10 @@ const fn unpack(bits: usize) -> Option<Named> {
         2 => Some(Named::GpuInstance { gpu, gi, stamp }),
         3 => Some(Named::ComputeInstance { gpu, gi, ci, stamp }),
         4 => Some(Named::MigDevice { gpu, gi, ci, stamp }),
-        5 => Some(Named::EventSet { slot: (gpu as u16) << 8 | gi as u16, stamp }),
+        5 => Some(Named::EventSet {
+            slot: (gpu as u16) << 8 | gi as u16,
+            stamp,
+        }),
         _ => None,
     }
 }
@@ -119,21 +122,69 @@ mod tests {
     #[test]
     fn what_goes_in_comes_out() {
         let stamp = 0x00ab_cdef;
-        assert_eq!(Device::gpu(7, stamp).named(), Some(Named::Gpu { gpu: 7, stamp }));
-        assert_eq!(Device::mig(7, 13, 2, stamp).named(), Some(Named::MigDevice { gpu: 7, gi: 13, ci: 2, stamp }));
-        assert_eq!(GpuInstance::new(1, 9, stamp).named(), Some(Named::GpuInstance { gpu: 1, gi: 9, stamp }));
-        assert_eq!(ComputeInstance::new(1, 9, 6, stamp).named(), Some(Named::ComputeInstance { gpu: 1, gi: 9, ci: 6, stamp }));
-        assert_eq!(EventSet::new(1063, stamp).named(), Some(Named::EventSet { slot: 1063, stamp }));
+        assert_eq!(
+            Device::gpu(7, stamp).named(),
+            Some(Named::Gpu { gpu: 7, stamp })
+        );
+        assert_eq!(
+            Device::mig(7, 13, 2, stamp).named(),
+            Some(Named::MigDevice {
+                gpu: 7,
+                gi: 13,
+                ci: 2,
+                stamp
+            })
+        );
+        assert_eq!(
+            GpuInstance::new(1, 9, stamp).named(),
+            Some(Named::GpuInstance {
+                gpu: 1,
+                gi: 9,
+                stamp
+            })
+        );
+        assert_eq!(
+            ComputeInstance::new(1, 9, 6, stamp).named(),
+            Some(Named::ComputeInstance {
+                gpu: 1,
+                gi: 9,
+                ci: 6,
+                stamp
+            })
+        );
+        assert_eq!(
+            EventSet::new(1063, stamp).named(),
+            Some(Named::EventSet { slot: 1063, stamp })
+        );
         // A long serial wraps and does not spill over the ids.
-        assert_eq!(GpuInstance::new(1, 9, u32::MAX).named(), Some(Named::GpuInstance { gpu: 1, gi: 9, stamp: STAMP_MASK }));
+        assert_eq!(
+            GpuInstance::new(1, 9, u32::MAX).named(),
+            Some(Named::GpuInstance {
+                gpu: 1,
+                gi: 9,
+                stamp: STAMP_MASK
+            })
+        );
     }
 
     #[test]
     fn no_pointer_is_a_handle() {
         let here = 0u8;
-        for bits in [0, 1, 0xdead_beef, &raw const here as usize, usize::MAX, 0x7fff_ffff_ffff_f000, 0xffff_8000_0000_0000] {
+        for bits in [
+            0,
+            1,
+            0xdead_beef,
+            &raw const here as usize,
+            usize::MAX,
+            0x7fff_ffff_ffff_f000,
+            0xffff_8000_0000_0000,
+        ] {
             assert_eq!(unpack(bits), None, "{bits:#x}");
         }
-        assert_eq!(unpack((MAGIC << 52 | 15 << 48) as usize), None, "a kind that does not exist");
+        assert_eq!(
+            unpack((MAGIC << 52 | 15 << 48) as usize),
+            None,
+            "a kind that does not exist"
+        );
     }
 }

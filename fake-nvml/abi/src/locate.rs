@@ -60,11 +60,24 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |name: &str| folder.path().join(name);
         assert_eq!(beside(&at("libnvidia-ml.so.580.95.05")), None);
-        for name in ["libfakegpu-state.so.570.1", "libfakegpu-state.so.580.95.05", "libcuda.so.580.95.05"] {
+        for name in [
+            "libfakegpu-state.so.570.1",
+            "libfakegpu-state.so.580.95.05",
+            "libcuda.so.580.95.05",
+        ] {
             std::fs::write(at(name), "").expect("a file");
         }
-        assert_eq!(beside(&at("libnvidia-ml.so.580.95.05")), Some(at("libfakegpu-state.so.580.95.05")));
-        assert_eq!(beside(&at("libnvidia-ml.so.999")), Some(at("libfakegpu-state.so.570.1")));
-        assert_eq!(beside(&at("other.so")), Some(at("libfakegpu-state.so.570.1")));
+        assert_eq!(
+            beside(&at("libnvidia-ml.so.580.95.05")),
+            Some(at("libfakegpu-state.so.580.95.05"))
+        );
+        assert_eq!(
+            beside(&at("libnvidia-ml.so.999")),
+            Some(at("libfakegpu-state.so.570.1"))
+        );
+        assert_eq!(
+            beside(&at("other.so")),
+            Some(at("libfakegpu-state.so.570.1"))
+        );
     }
 }

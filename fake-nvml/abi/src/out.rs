@@ -14,7 +14,11 @@ pub struct Out<T>(*mut T);
 impl<T: Copy> Out<T> {
     /// INVALID_ARGUMENT for NULL: for calls that must refuse before they change anything.
     pub(crate) fn check(&self) -> Result {
-        if self.0.is_null() { Err(Status::InvalidArgument) } else { Ok(()) }
+        if self.0.is_null() {
+            Err(Status::InvalidArgument)
+        } else {
+            Ok(())
+        }
     }
 
     /// Writes `value`.
@@ -47,7 +51,11 @@ pub trait Versioned: Copy {
 impl<T: Versioned> Out<T> {
     /// ARGUMENT_VERSION_MISMATCH unless the caller announced exactly this struct.
     pub(crate) fn check_version(&self) -> Result {
-        if self.version()? == T::TAG { Ok(()) } else { Err(Status::ArgumentVersionMismatch) }
+        if self.version()? == T::TAG {
+            Ok(())
+        } else {
+            Err(Status::ArgumentVersionMismatch)
+        }
     }
 
     fn version(&self) -> Result<u32> {
@@ -131,7 +139,8 @@ impl OutText {
         // SAFETY: not NULL, the caller vouches for `length` bytes, and text and NUL fit as just checked. Source and destination
         // do not overlap: the text is ours.
         unsafe {
-            self.0.copy_from_nonoverlapping(text.as_ptr().cast(), text.len());
+            self.0
+                .copy_from_nonoverlapping(text.as_ptr().cast(), text.len());
             self.0.add(text.len()).write(0);
         }
         Ok(())
@@ -185,7 +194,10 @@ mod tests {
         assert_eq!(room, [1; 8]);
         assert_eq!(out.put("abc", 4), Ok(()));
         assert_eq!(room.map(|c| c as u8), *b"abc\0\x01\x01\x01\x01");
-        assert_eq!(OutText(core::ptr::null_mut()).put("abc", 4), Err(Status::InvalidArgument));
+        assert_eq!(
+            OutText(core::ptr::null_mut()).put("abc", 4),
+            Err(Status::InvalidArgument)
+        );
     }
 
     #[test]

@@ -40,7 +40,10 @@ struct FileId {
 
 impl FileId {
     fn of(metadata: &Metadata) -> Self {
-        Self { device: metadata.dev(), inode: metadata.ino() }
+        Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+        }
     }
 }
 
@@ -54,7 +57,12 @@ struct Inits {
     prepared: bool,
 }
 
-static INITS: ForkLock<Inits> = ForkLock::new(Inits { count: 0, cycles: 0, sessions: Vec::new(), prepared: false });
+static INITS: ForkLock<Inits> = ForkLock::new(Inits {
+    count: 0,
+    cycles: 0,
+    sessions: Vec::new(),
+    prepared: false,
+});
 /// One writer at a time in this process; between processes the store's file lock decides.
 static WRITER: ForkLock<()> = ForkLock::new(());
 /// The number of the current init cycle, 0 while NVML is not initialised.
@@ -125,8 +133,11 @@ fn open(sessions: &mut Vec<&'static Session>) -> Result<&'static Session> {
         return Ok(known);
     }
     let store = Store::open(&path).map_err(|error| error.code())?;
-    let session: &'static Session =
-        Box::leak(Box::new(Session { store, file, seen: ForkLock::new((Sight::Nodes, Vec::new())) }));
+    let session: &'static Session = Box::leak(Box::new(Session {
+        store,
+        file,
+        seen: ForkLock::new((Sight::Nodes, Vec::new())),
+    }));
     sessions.push(session);
     Ok(session)
 }
@@ -143,7 +154,12 @@ fn prepare_process() -> Result {
 }
 
 fn locks() -> [&'static dyn AcrossFork; 4] {
-    [&INITS, &WRITER, view::across_fork(), event_set::across_fork()]
+    [
+        &INITS,
+        &WRITER,
+        view::across_fork(),
+        event_set::across_fork(),
+    ]
 }
 
 extern "C" fn before_fork() {
@@ -173,7 +189,12 @@ impl Session {
     /// Notes which GPUs this process sees and returns their number.
     fn look(&self, machine: &Machine) -> usize {
         let sight = Sight::of_process();
-        let gpus: Vec<_> = machine.gpus.iter().filter(|gpu| sight.gpu(gpu.minor)).map(|gpu| gpu.uuid).collect();
+        let gpus: Vec<_> = machine
+            .gpus
+            .iter()
+            .filter(|gpu| sight.gpu(gpu.minor))
+            .map(|gpu| gpu.uuid)
+            .collect();
         let count = gpus.len();
         *self.seen.lock() = (sight, gpus);
         count

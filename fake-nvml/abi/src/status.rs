@@ -41,8 +41,14 @@ const TEXTS: &[(Status, &CStr)] = &[
     (Status::CorruptedInforom, c"Corrupted infoROM"),
     (Status::GpuIsLost, c"GPU is lost"),
     (Status::ResetRequired, c"GPU requires reset"),
-    (Status::OperatingSystem, c"GPU access blocked by the operating system"),
-    (Status::LibRmVersionMismatch, c"Driver/library version mismatch"),
+    (
+        Status::OperatingSystem,
+        c"GPU access blocked by the operating system",
+    ),
+    (
+        Status::LibRmVersionMismatch,
+        c"Driver/library version mismatch",
+    ),
     (Status::InUse, c"In use by another client"),
     (Status::Memory, c"Insufficient Memory"),
     (Status::NoData, c"No data"),
@@ -51,18 +57,30 @@ const TEXTS: &[(Status, &CStr)] = &[
         c"The requested vgpu operation is not available on target device because ECC is enabled",
     ),
     (Status::InsufficientResources, c"Insufficient Resources"),
-    (Status::FreqNotSupported, c"Requested Frequency Not Supported"),
-    (Status::ArgumentVersionMismatch, c"The version of the argument provided is invalid"),
+    (
+        Status::FreqNotSupported,
+        c"Requested Frequency Not Supported",
+    ),
+    (
+        Status::ArgumentVersionMismatch,
+        c"The version of the argument provided is invalid",
+    ),
     (Status::Deprecated, c"Function deprecated"),
     (Status::NotReady, c"System Not Ready"),
     (Status::GpuNotFound, c"No supported GPUs were found"),
     (Status::InvalidState, c"Resource is in an invalid state"),
-    (Status::ResetTypeNotSupported, c"Reset not supported for the device"),
+    (
+        Status::ResetTypeNotSupported,
+        c"Reset not supported for the device",
+    ),
     (Status::Unknown, c"Unknown Error"),
 ];
 
 fn text(code: Return) -> &'static CStr {
-    TEXTS.iter().find(|(status, _)| status.raw() == code).map_or(c"Unknown Error", |(_, text)| text)
+    TEXTS
+        .iter()
+        .find(|(status, _)| status.raw() == code)
+        .map_or(c"Unknown Error", |(_, text)| text)
 }
 
 api! {

@@ -6,8 +6,8 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use gpu_model::{
-    Birth, CiId, ComputeInstance as CiState, Gpu, GiId, GiProfile, GpuIndex, GpuInstance as GiState, GpuUuid, Machine, MigDevice, Minor, Now,
-    Spec, Telemetry,
+    Birth, CiId, ComputeInstance as CiState, GiId, GiProfile, Gpu, GpuIndex,
+    GpuInstance as GiState, GpuUuid, Machine, MigDevice, Minor, Now, Spec, Telemetry,
 };
 use gpu_store::Snapshot;
 
@@ -122,7 +122,11 @@ pub(crate) fn latest() -> Result<Arc<View>> {
 }
 
 const fn low(number: u32) -> Option<u8> {
-    if number <= u8::MAX as u32 { Some(number as u8) } else { None }
+    if number <= u8::MAX as u32 {
+        Some(number as u8)
+    } else {
+        None
+    }
 }
 
 /// The stamp of what was born on a card: neither a later thing under the same id has it, nor one on another card in its place.
@@ -139,14 +143,23 @@ impl View {
         let mut listed = Vec::new();
         for (position, gpu) in machine.gpus.iter().enumerate() {
             // A handle has eight bits for the position.
-            let Some(position) = u32::try_from(position).ok().and_then(low) else { break };
+            let Some(position) = u32::try_from(position).ok().and_then(low) else {
+                break;
+            };
             let index = seen.contains(&gpu.uuid).then(|| {
                 listed.push(position);
                 listed.len() as u32 - 1
             });
             gpus.push(GpuView::new(machine, gpu, position, index));
         }
-        Ok(Self { session, cycle, sight, gpus, listed, snapshot })
+        Ok(Self {
+            session,
+            cycle,
+            sight,
+            gpus,
+            listed,
+            snapshot,
+        })
     }
 
     #[inline]
@@ -160,12 +173,16 @@ impl View {
 
     /// The GPUs that are listed, in NVML's order.
     pub(crate) fn listed(&self) -> impl ExactSizeIterator<Item = &GpuView> {
-        self.listed.iter().map(|&position| &self.gpus[usize::from(position)])
+        self.listed
+            .iter()
+            .map(|&position| &self.gpus[usize::from(position)])
     }
 
     /// The listed GPU at an NVML index.
     pub(crate) fn at(&self, index: u32) -> Option<&GpuView> {
-        self.listed.get(index as usize).map(|&position| &self.gpus[usize::from(position)])
+        self.listed
+            .get(index as usize)
+            .map(|&position| &self.gpus[usize::from(position)])
     }
 
     /// The GPU at a position in the machine, listed or not.
@@ -192,7 +209,12 @@ impl View {
 
     /// What the GPU shows now.
     pub(crate) fn telemetry(&self, gpu: &GpuView) -> Telemetry {
-        let at = Shown { cycle: self.cycle, generation: self.snapshot.generation, position: gpu.position, now: clock::now() };
+        let at = Shown {
+            cycle: self.cycle,
+            generation: self.snapshot.generation,
+            position: gpu.position,
+            now: clock::now(),
+        };
         SHOWN.with(|shown| match shown.get() {
             Some((asked, telemetry)) if asked == at => telemetry,
             _ => {
@@ -210,8 +232,12 @@ impl View {
             Some(Named::Gpu { gpu, stamp }) => self.gpu_of(gpu, Some(stamp)).map(Target::Gpu),
             Some(Named::MigDevice { gpu, gi, ci, stamp }) => {
                 let gpu = self.gpu_of(gpu, None)?;
-                let mig = gpu.migs.iter().find(|mig| (mig.gi, mig.ci, mig.stamp) == (gi, ci, stamp));
-                mig.map(|mig| Target::Mig(gpu, mig)).ok_or(Status::InvalidArgument)
+                let mig = gpu
+                    .migs
+                    .iter()
+                    .find(|mig| (mig.gi, mig.ci, mig.stamp) == (gi, ci, stamp));
+                mig.map(|mig| Target::Mig(gpu, mig))
+                    .ok_or(Status::InvalidArgument)
             }
             _ => Err(Status::InvalidArgument),
         }
@@ -260,11 +286,18 @@ impl View {
 
     #[inline]
     fn gpu_of(&self, position: u8, stamp: Option<u32>) -> Result<&GpuView> {
-        let gpu = self.gpus.get(usize::from(position)).ok_or(Status::InvalidArgument)?;
+        let gpu = self
+            .gpus
+            .get(usize::from(position))
+            .ok_or(Status::InvalidArgument)?;
         if stamp.is_some_and(|stamp| stamp != gpu.stamp) {
             return Err(Status::InvalidArgument);
         }
-        if gpu.lost { Err(Status::GpuIsLost) } else { Ok(gpu) }
+        if gpu.lost {
+            Err(Status::GpuIsLost)
+        } else {
+            Ok(gpu)
+        }
     }
 
     /// The GPU instance of a handle; INVALID_ARGUMENT if there is none (any more).
@@ -273,31 +306,54 @@ impl View {
             return Err(Status::InvalidArgument);
         };
         let gpu = self.gpu_of(gpu, None)?;
-        let state = self.state(gpu).gi(GiId(gi.into())).ok_or(Status::InvalidArgument)?;
-        if gpu.stamp(state.birth) == stamp { Ok((gpu, state)) } else { Err(Status::InvalidArgument) }
+        let state = self
+            .state(gpu)
+            .gi(GiId(gi.into()))
+            .ok_or(Status::InvalidArgument)?;
+        if gpu.stamp(state.birth) == stamp {
+            Ok((gpu, state))
+        } else {
+            Err(Status::InvalidArgument)
+        }
     }
 
     /// The profile of a GPU instance.
     pub(crate) fn gi_profile(&self, gpu: &GpuView, gi: &GiState) -> Result<&GiProfile> {
-        self.spec(gpu).mig.as_ref().and_then(|mig| mig.by_id(gi.profile)).ok_or(Status::Unknown)
+        self.spec(gpu)
+            .mig
+            .as_ref()
+            .and_then(|mig| mig.by_id(gi.profile))
+            .ok_or(Status::Unknown)
     }
 
     /// The compute instance of a handle; INVALID_ARGUMENT if there is none (any more).
-    pub(crate) fn compute_instance(&self, handle: ComputeInstance) -> Result<(&GpuView, &GiState, &CiState)> {
+    pub(crate) fn compute_instance(
+        &self,
+        handle: ComputeInstance,
+    ) -> Result<(&GpuView, &GiState, &CiState)> {
         let Some(Named::ComputeInstance { gpu, gi, ci, stamp }) = handle.named() else {
             return Err(Status::InvalidArgument);
         };
         let gpu = self.gpu_of(gpu, None)?;
-        let gi = self.state(gpu).gi(GiId(gi.into())).ok_or(Status::InvalidArgument)?;
+        let gi = self
+            .state(gpu)
+            .gi(GiId(gi.into()))
+            .ok_or(Status::InvalidArgument)?;
         let ci = gi.ci(CiId(ci.into())).ok_or(Status::InvalidArgument)?;
-        if gpu.stamp(ci.birth) == stamp { Ok((gpu, gi, ci)) } else { Err(Status::InvalidArgument) }
+        if gpu.stamp(ci.birth) == stamp {
+            Ok((gpu, gi, ci))
+        } else {
+            Err(Status::InvalidArgument)
+        }
     }
 
     /// The MIG devices of a GPU that this process sees now, in NVML's order; looks at device nodes.
     pub(crate) fn visible_migs<'v>(&self, gpu: &'v GpuView) -> impl Iterator<Item = &'v MigView> {
         let sight = self.sight.mig();
         let minor: Minor = self.state(gpu).minor;
-        gpu.migs.iter().filter(move |mig| sight.device(minor, GiId(mig.gi.into()), CiId(mig.ci.into())))
+        gpu.migs
+            .iter()
+            .filter(move |mig| sight.device(minor, GiId(mig.gi.into()), CiId(mig.ci.into())))
     }
 }
 
@@ -334,16 +390,28 @@ impl GpuView {
     }
 
     pub(crate) fn gi_handle(&self, gi: GiId, birth: Birth) -> Option<GpuInstance> {
-        Some(GpuInstance::new(self.position, low(gi.0)?, self.stamp(birth)))
+        Some(GpuInstance::new(
+            self.position,
+            low(gi.0)?,
+            self.stamp(birth),
+        ))
     }
 
     pub(crate) fn ci_handle(&self, gi: GiId, ci: CiId, birth: Birth) -> Option<ComputeInstance> {
-        Some(ComputeInstance::new(self.position, low(gi.0)?, low(ci.0)?, self.stamp(birth)))
+        Some(ComputeInstance::new(
+            self.position,
+            low(gi.0)?,
+            low(ci.0)?,
+            self.stamp(birth),
+        ))
     }
 
     /// The handle of the MIG device that a compute instance is.
     pub(crate) fn mig_of(&self, gi: GiId, ci: CiId) -> Option<Device> {
-        let mig = self.migs.iter().find(|mig| u32::from(mig.gi) == gi.0 && u32::from(mig.ci) == ci.0)?;
+        let mig = self
+            .migs
+            .iter()
+            .find(|mig| u32::from(mig.gi) == gi.0 && u32::from(mig.ci) == ci.0)?;
         Some(self.mig_handle(mig))
     }
 
@@ -353,7 +421,9 @@ impl GpuView {
 
     /// One of its MIG devices, seen by this process or not, has this UUID.
     pub(crate) fn has_mig(&self, uuid: &str) -> bool {
-        self.migs.iter().any(|mig| mig.uuid.eq_ignore_ascii_case(uuid))
+        self.migs
+            .iter()
+            .any(|mig| mig.uuid.eq_ignore_ascii_case(uuid))
     }
 
     /// It fell off the bus.

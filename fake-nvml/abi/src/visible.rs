@@ -17,7 +17,11 @@ pub(crate) enum Sight {
 
 impl Sight {
     pub(crate) fn of_process() -> Self {
-        if std::env::var_os(VISIBLE_ENV).is_some_and(|value| value == "all") { Self::All } else { Self::Nodes }
+        if std::env::var_os(VISIBLE_ENV).is_some_and(|value| value == "all") {
+            Self::All
+        } else {
+            Self::Nodes
+        }
     }
 
     pub(crate) fn gpu(self, minor: Minor) -> bool {
@@ -26,7 +30,9 @@ impl Sight {
 
     /// How this process sees MIG devices right now.
     pub(crate) fn mig(self) -> MigSight {
-        MigSight { all: self == Self::All || cap(caps::CONFIG) || cap(caps::MONITOR) }
+        MigSight {
+            all: self == Self::All || cap(caps::CONFIG) || cap(caps::MONITOR),
+        }
     }
 }
 

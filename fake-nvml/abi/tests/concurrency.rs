@@ -17,9 +17,13 @@ const NOT_FOUND: u32 = 6;
 
 /// Creates a GPU and a compute instance and takes them away again, by way of the library.
 fn cycle(nvml: &Nvml, device: nvmlDevice_t) {
-    let gi = ask!(nvml, nvmlDeviceCreateGpuInstance(device, 19) -> nvmlGpuInstance_t).expect("a GPU instance");
-    let ci = ask!(nvml, nvmlGpuInstanceCreateComputeInstance(gi, 0) -> nvmlComputeInstance_t).expect("a compute instance");
-    let mig = ask!(nvml, nvmlComputeInstanceGetInfo_v2(ci) -> nvmlComputeInstanceInfo_t).expect("what it is").device;
+    let gi = ask!(nvml, nvmlDeviceCreateGpuInstance(device, 19) -> nvmlGpuInstance_t)
+        .expect("a GPU instance");
+    let ci = ask!(nvml, nvmlGpuInstanceCreateComputeInstance(gi, 0) -> nvmlComputeInstance_t)
+        .expect("a compute instance");
+    let mig = ask!(nvml, nvmlComputeInstanceGetInfo_v2(ci) -> nvmlComputeInstanceInfo_t)
+        .expect("what it is")
+        .device;
     assert!(nvml.uuid(mig).is_ok_and(|uuid| uuid.starts_with("MIG-")));
     assert_eq!(call!(nvml, nvmlComputeInstanceDestroy(ci)), 0);
     assert_eq!(call!(nvml, nvmlGpuInstanceDestroy(gi)), 0);
@@ -84,7 +88,12 @@ fn many_threads_read_while_others_change() {
         assert!(outcome.iter().all(Result::is_ok));
     });
     assert!(looks.into_inner() > 100);
-    assert!(node.machine().gpus.iter().all(|gpu| gpu.instances.is_empty()));
+    assert!(
+        node.machine()
+            .gpus
+            .iter()
+            .all(|gpu| gpu.instances.is_empty())
+    );
 }
 
 #[test]
@@ -118,7 +127,10 @@ fn a_child_of_fork_goes_on_while_threads_hold_locks() {
     let node = Node::mig("2xA100-SXM4-40GB");
     let nvml = node.init();
     let set = ask!(nvml, nvmlEventSetCreate() -> nvmlEventSet_t).expect("a set");
-    assert_eq!(call!(nvml, nvmlDeviceRegisterEvents(nvml.device(1), 0x100, set)), 0);
+    assert_eq!(
+        call!(nvml, nvmlDeviceRegisterEvents(nvml.device(1), 0x100, set)),
+        0
+    );
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -141,12 +153,22 @@ fn a_child_of_fork_goes_on_while_threads_hold_locks() {
             if child == 0 {
                 let device = nvml.device(1);
                 cycle(&nvml, device);
-                let mut event = nvmlEventData_t { device, eventType: 0, eventData: 0, gpuInstanceId: 0, computeInstanceId: 0 };
+                let mut event = nvmlEventData_t {
+                    device,
+                    eventType: 0,
+                    eventData: 0,
+                    gpuInstanceId: 0,
+                    computeInstanceId: 0,
+                };
                 let woken = call!(nvml, nvmlEventSetWait_v2(set, &mut event, 1000));
                 // SAFETY: ends the child at once.
                 unsafe { libc::_exit(i32::from(woken != 0)) };
             }
-            assert_eq!(ends(child, Duration::from_secs(20)), Some(0), "child of round {round}");
+            assert_eq!(
+                ends(child, Duration::from_secs(20)),
+                Some(0),
+                "child of round {round}"
+            );
         }
     });
 }
@@ -171,12 +193,15 @@ fn ends(child: libc::pid_t, time: Duration) -> Option<i32> {
 fn loading_anew_costs_no_memory_and_keeps_the_state() {
     let node = Node::mig("1xA100-SXM4-40GB");
     let first = node.init();
-    let gi = ask!(first, nvmlDeviceCreateGpuInstance(first.device(0), 19) -> nvmlGpuInstance_t).expect("a GPU instance");
+    let gi = ask!(first, nvmlDeviceCreateGpuInstance(first.device(0), 19) -> nvmlGpuInstance_t)
+        .expect("a GPU instance");
     assert_eq!(call!(first, nvmlShutdown()), 0);
     drop(first);
     let mappings = || {
         let maps = std::fs::read_to_string("/proc/self/maps").expect("maps");
-        maps.lines().filter(|line| line.contains(node.folder().to_str().expect("UTF-8"))).count()
+        maps.lines()
+            .filter(|line| line.contains(node.folder().to_str().expect("UTF-8")))
+            .count()
     };
     let before = mappings();
     assert!(before > 0);
@@ -211,10 +236,16 @@ fn what_one_process_creates_another_sees_at_once() {
         assert!(Instant::now() < end, "nothing was created");
     };
     let uuid = nvml.uuid(mig).expect("a UUID");
-    assert_eq!(node.machine().gpus[0].instances[0].compute[0].uuid.to_string(), uuid);
+    assert_eq!(
+        node.machine().gpus[0].instances[0].compute[0]
+            .uuid
+            .to_string(),
+        uuid
+    );
     // What this one destroys, the other sees: it ends when its own handle is dead.
     let gi = ask!(nvml, nvmlDeviceGetGpuInstanceById(device, node.machine().gpus[0].instances[0].id.0) -> nvmlGpuInstance_t).expect("the GPU instance");
-    let ci = ask!(nvml, nvmlGpuInstanceGetComputeInstanceById(gi, 0) -> nvmlComputeInstance_t).expect("the compute instance");
+    let ci = ask!(nvml, nvmlGpuInstanceGetComputeInstanceById(gi, 0) -> nvmlComputeInstance_t)
+        .expect("the compute instance");
     assert_eq!(call!(nvml, nvmlComputeInstanceDestroy(ci)), 0);
     assert!(other.wait().expect("it ends").success());
     assert_eq!(call!(nvml, nvmlGpuInstanceDestroy(gi)), 0);
@@ -228,10 +259,14 @@ fn as_another_process() {
     let nvml = unsafe { NvmlLib::new(&library) }.expect("the library loads");
     assert_eq!(call!(nvml, nvmlInit_v2()), 0);
     let device = ask!(nvml, nvmlDeviceGetHandleByIndex_v2(0) -> nvmlDevice_t).expect("a GPU");
-    let gi = ask!(nvml, nvmlDeviceCreateGpuInstance(device, 19) -> nvmlGpuInstance_t).expect("a GPU instance");
-    let ci = ask!(nvml, nvmlGpuInstanceCreateComputeInstance(gi, 0) -> nvmlComputeInstance_t).expect("a compute instance");
+    let gi = ask!(nvml, nvmlDeviceCreateGpuInstance(device, 19) -> nvmlGpuInstance_t)
+        .expect("a GPU instance");
+    let ci = ask!(nvml, nvmlGpuInstanceCreateComputeInstance(gi, 0) -> nvmlComputeInstance_t)
+        .expect("a compute instance");
     let end = Instant::now() + Duration::from_secs(20);
-    while ask!(nvml, nvmlComputeInstanceGetInfo_v2(ci) -> nvmlComputeInstanceInfo_t).map(drop) != Err(INVALID_ARGUMENT) {
+    while ask!(nvml, nvmlComputeInstanceGetInfo_v2(ci) -> nvmlComputeInstanceInfo_t).map(drop)
+        != Err(INVALID_ARGUMENT)
+    {
         assert!(Instant::now() < end, "nobody destroyed it");
         std::thread::sleep(Duration::from_micros(100));
     }
@@ -247,12 +282,20 @@ fn writers_of_two_processes_never_get_the_same_place() {
         let by_store = scope.spawn(|| {
             (0..7)
                 .filter(|_| {
-                    let op = Op::CreateGpuInstance { gpu: GpuIndex(0), profile: ProfileId(19), placement: None };
+                    let op = Op::CreateGpuInstance {
+                        gpu: GpuIndex(0),
+                        profile: ProfileId(19),
+                        placement: None,
+                    };
                     matches!(node.store().apply(op), Ok(Outcome::GpuInstance { .. }))
                 })
                 .count()
         });
-        let by_library = (0..7).filter(|_| ask!(nvml, nvmlDeviceCreateGpuInstance(device, 19) -> nvmlGpuInstance_t).is_ok()).count();
+        let by_library = (0..7)
+            .filter(|_| {
+                ask!(nvml, nvmlDeviceCreateGpuInstance(device, 19) -> nvmlGpuInstance_t).is_ok()
+            })
+            .count();
         by_library + by_store.join().expect("it ends")
     });
     assert_eq!(made, 7);

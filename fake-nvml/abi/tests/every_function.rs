@@ -10,11 +10,17 @@ use support::Node;
 type Any = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> u32;
 
 /// What comes and goes with NVML itself.
-const LIFE: [&str; 4] = ["nvmlInit", "nvmlInit_v2", "nvmlInitWithFlags", "nvmlShutdown"];
+const LIFE: [&str; 4] = [
+    "nvmlInit",
+    "nvmlInit_v2",
+    "nvmlInitWithFlags",
+    "nvmlShutdown",
+];
 
 fn functions() -> impl Iterator<Item = &'static str> {
     let header = include_str!("../data/go-nvml.txt").lines();
-    header.filter(|line| !line.starts_with('#') && !LIFE.contains(line) && *line != "nvmlErrorString")
+    header
+        .filter(|line| !line.starts_with('#') && !LIFE.contains(line) && *line != "nvmlErrorString")
 }
 
 fn load(node: &Node) -> Library {
@@ -33,7 +39,10 @@ fn call(library: &Library, name: &str, first: usize) -> u32 {
 fn before_init_each_says_uninitialized() {
     let node = Node::new("1xA100-SXM4-40GB");
     let library = load(&node);
-    let wrong: Vec<_> = functions().map(|name| (name, call(&library, name, 0))).filter(|(_, code)| *code != 1).collect();
+    let wrong: Vec<_> = functions()
+        .map(|name| (name, call(&library, name, 0)))
+        .filter(|(_, code)| *code != 1)
+        .collect();
     assert!(wrong.is_empty(), "{wrong:?}");
     assert!(functions().count() > 400);
 }
@@ -45,7 +54,11 @@ fn null_is_never_a_success() {
     assert_eq!(call(&library, "nvmlInit_v2", 0), 0);
     let mut device = 0usize;
     // SAFETY: (unsigned index, nvmlDevice_t *) as in nvml.h.
-    let by_index = unsafe { library.get::<unsafe extern "C" fn(u32, *mut usize) -> u32>(b"nvmlDeviceGetHandleByIndex_v2") }.expect("exported");
+    let by_index = unsafe {
+        library
+            .get::<unsafe extern "C" fn(u32, *mut usize) -> u32>(b"nvmlDeviceGetHandleByIndex_v2")
+    }
+    .expect("exported");
     // SAFETY: the pointer is to a live place for a handle.
     assert_eq!(unsafe { by_index(0, &mut device) }, 0);
     let wrong = |functions: &mut dyn Iterator<Item = &'static str>, first: usize| -> Vec<_> {
@@ -55,7 +68,16 @@ fn null_is_never_a_success() {
     assert_eq!(wrong(&mut functions(), 0), []);
     // Those that take a device first, and do not rightly do something with a device and a zero.
     let of_a_device = |name: &&str| {
-        name.starts_with("nvmlDevice") && !["GetCount", "GetHandleBy", "SetPersistenceMode", "SetComputeMode", "SetEccMode"].iter().any(|other| name.contains(other))
+        name.starts_with("nvmlDevice")
+            && ![
+                "GetCount",
+                "GetHandleBy",
+                "SetPersistenceMode",
+                "SetComputeMode",
+                "SetEccMode",
+            ]
+            .iter()
+            .any(|other| name.contains(other))
     };
     assert!(functions().filter(of_a_device).count() > 250);
     assert_eq!(wrong(&mut functions().filter(of_a_device), device), []);

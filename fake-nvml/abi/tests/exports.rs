@@ -9,7 +9,10 @@ use object::{Endianness, Object, ObjectSymbol, elf};
 
 const LISTS: [(&str, &str); 3] = [
     ("nvidia-ml-py", include_str!("../data/nvidia-ml-py.txt")),
-    ("nvml-wrapper-sys", include_str!("../data/nvml-wrapper-sys.txt")),
+    (
+        "nvml-wrapper-sys",
+        include_str!("../data/nvml-wrapper-sys.txt"),
+    ),
     ("go-nvml", include_str!("../data/go-nvml.txt")),
 ];
 
@@ -33,21 +36,30 @@ impl Library {
 
     fn exports(&self) -> BTreeSet<String> {
         let elf = self.elf();
-        let defined = elf.dynamic_symbols().filter(|symbol| symbol.is_definition() && symbol.is_global());
-        defined.map(|symbol| symbol.name().expect("a name").to_owned()).collect()
+        let defined = elf
+            .dynamic_symbols()
+            .filter(|symbol| symbol.is_definition() && symbol.is_global());
+        defined
+            .map(|symbol| symbol.name().expect("a name").to_owned())
+            .collect()
     }
 
     /// The strings of the dynamic entries of one kind.
     fn dynamic(&self, tag: elf::DynamicTag) -> Vec<String> {
         let elf = self.elf();
         let (endian, sections) = (elf.endian(), elf.elf_section_table());
-        let (entries, link) = sections.dynamic(endian, &*self.0).expect("readable").expect("a dynamic section");
+        let (entries, link) = sections
+            .dynamic(endian, &*self.0)
+            .expect("readable")
+            .expect("a dynamic section");
         let strings = sections.strings(endian, &*self.0, link).expect("strings");
         entries
             .iter()
             .filter(|entry| entry.tag(endian) == tag)
             .map(|entry| {
-                let text = strings.get(entry.val32(endian).expect("an offset")).expect("a string");
+                let text = strings
+                    .get(entry.val32(endian).expect("an offset"))
+                    .expect("a string");
                 String::from_utf8_lossy(text).into_owned()
             })
             .collect()
@@ -58,7 +70,11 @@ impl Library {
 fn exports_are_what_the_three_bindings_know_and_nothing_else() {
     let library = Library::read();
     let exports = library.exports();
-    let union: BTreeSet<String> = LISTS.iter().flat_map(|(_, list)| names(list)).map(str::to_owned).collect();
+    let union: BTreeSet<String> = LISTS
+        .iter()
+        .flat_map(|(_, list)| names(list))
+        .map(str::to_owned)
+        .collect();
     let missing: Vec<_> = union.difference(&exports).collect();
     let extra: Vec<_> = exports.difference(&union).collect();
     assert!(missing.is_empty(), "not exported: {missing:?}");
@@ -69,12 +85,22 @@ fn exports_are_what_the_three_bindings_know_and_nothing_else() {
 #[test]
 fn lists_are_whole() {
     let sizes = LISTS.map(|(name, list)| (name, names(list).len()));
-    assert_eq!(sizes, [("nvidia-ml-py", 408), ("nvml-wrapper-sys", 396), ("go-nvml", 428)]);
+    assert_eq!(
+        sizes,
+        [
+            ("nvidia-ml-py", 408),
+            ("nvml-wrapper-sys", 396),
+            ("go-nvml", 428)
+        ]
+    );
 }
 
 #[test]
 fn it_is_known_as_libnvidia_ml() {
-    assert_eq!(Library::read().dynamic(elf::DT_SONAME), ["libnvidia-ml.so.1"]);
+    assert_eq!(
+        Library::read().dynamic(elf::DT_SONAME),
+        ["libnvidia-ml.so.1"]
+    );
 }
 
 #[test]
@@ -97,14 +123,27 @@ fn it_needs_no_symbol_newer_than_glibc_2_34() {
         .expect("symbol versions");
     let mut seen = BTreeSet::new();
     for (index, symbol) in elf.elf_dynamic_symbol_table().enumerate() {
-        let Ok(Some(version)) = versions.version(versions.version_index(endian, index).into()) else { continue };
+        let Ok(Some(version)) = versions.version(versions.version_index(endian, index).into())
+        else {
+            continue;
+        };
         let version = String::from_utf8_lossy(version.name()).into_owned();
-        let Some(number) = version.strip_prefix("GLIBC_") else { continue };
-        let mut parts = number.split('.').map(|part| part.parse::<u32>().expect("a number"));
+        let Some(number) = version.strip_prefix("GLIBC_") else {
+            continue;
+        };
+        let mut parts = number
+            .split('.')
+            .map(|part| part.parse::<u32>().expect("a number"));
         let number = (parts.next().expect("major"), parts.next().unwrap_or(0));
-        let name = elf.elf_dynamic_symbol_table().symbol_name(endian, symbol).map(String::from_utf8_lossy);
+        let name = elf
+            .elf_dynamic_symbol_table()
+            .symbol_name(endian, symbol)
+            .map(String::from_utf8_lossy);
         assert!(number <= OLDEST_GLIBC, "{name:?} needs {version}");
         seen.insert(number);
     }
-    assert!(!seen.is_empty(), "no version of libc was found: the test reads the wrong table");
+    assert!(
+        !seen.is_empty(),
+        "no version of libc was found: the test reads the wrong table"
+    );
 }

@@ -15,14 +15,23 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let trial = match unable() {
         None => Trial::test("nvidia_ml_py_works_over_the_library", works),
-        Some(why) => Trial::test(format!("nvidia_ml_py_works_over_the_library (not run: {why})"), works).with_ignored_flag(true),
+        Some(why) => Trial::test(
+            format!("nvidia_ml_py_works_over_the_library (not run: {why})"),
+            works,
+        )
+        .with_ignored_flag(true),
     };
     libtest_mimic::run(&arguments, vec![trial]).exit_code()
 }
 
 /// Why there is no Python to run the binding.
 fn unable() -> Option<&'static str> {
-    let runs = |arguments: &[&str]| Command::new("python3").args(arguments).output().is_ok_and(|output| output.status.success());
+    let runs = |arguments: &[&str]| {
+        Command::new("python3")
+            .args(arguments)
+            .output()
+            .is_ok_and(|output| output.status.success())
+    };
     if !runs(&["--version"]) {
         Some("there is no python3")
     } else if !runs(&["-m", "pip", "--version"]) {
@@ -39,7 +48,18 @@ fn binding() -> Result<PathBuf, String> {
         return Ok(folder);
     }
     let fresh = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).map_err(|e| e.to_string())?;
-    run(Command::new("python3").args(["-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check", "--target"]).arg(fresh.path()).arg(BINDING))?;
+    run(Command::new("python3")
+        .args([
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--disable-pip-version-check",
+            "--target",
+        ])
+        .arg(fresh.path())
+        .arg(BINDING))?;
     // Two runs at once make the same folder: the one that comes second leaves it as it is.
     let _ = std::fs::rename(fresh.path(), &folder);
     Ok(folder)
@@ -65,6 +85,11 @@ fn run(command: &mut Command) -> Result<String, String> {
     if output.status.success() {
         Ok(said(&output.stdout))
     } else {
-        Err(format!("{command:?}: {}\n{}{}", output.status, said(&output.stdout), said(&output.stderr)))
+        Err(format!(
+            "{command:?}: {}\n{}{}",
+            output.status,
+            said(&output.stdout),
+            said(&output.stderr)
+        ))
     }
 }

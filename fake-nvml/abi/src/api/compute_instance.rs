@@ -10,19 +10,27 @@ use crate::out::{In, Out, OutAny, OutArray, field};
 use crate::session::Session;
 use crate::status::{Result, Status};
 use crate::types::{
-    ComputeInstanceInfo, ComputeInstanceInfoV1, ComputeInstanceProfile, ComputeInstanceProfileV2, ComputeInstanceProfileV3,
-    InstancePlacement,
+    ComputeInstanceInfo, ComputeInstanceInfoV1, ComputeInstanceProfile, ComputeInstanceProfileV2,
+    ComputeInstanceProfileV3, InstancePlacement,
 };
 use crate::view::{self, View};
 
 /// The profile at an enumerator of nvml.h with the one engine profile there is (shared engines).
-fn at<'v>(view: &'v View, gpu_instance: GpuInstance, profile: u32, engines: u32) -> Result<(&'v GiProfile, &'v CiProfile)> {
+fn at(
+    view: &View,
+    gpu_instance: GpuInstance,
+    profile: u32,
+    engines: u32,
+) -> Result<(&GiProfile, &CiProfile)> {
     let (gpu, gi) = view.gpu_instance(gpu_instance)?;
     if engines != 0 {
         return Err(Status::InvalidArgument);
     }
     let gi_profile = view.gi_profile(gpu, gi)?;
-    Ok((gi_profile, gi_profile.compute_at(profile).map_err(|bad| bad.code())?))
+    Ok((
+        gi_profile,
+        gi_profile.compute_at(profile).map_err(|bad| bad.code())?,
+    ))
 }
 
 fn info(gi: &GiProfile, ci: &CiProfile) -> ComputeInstanceProfile {
@@ -99,9 +107,16 @@ fn create(
     let view = view::latest()?;
     let (gpu, gi) = view.gpu_instance(gpu_instance)?;
     out.check()?;
-    let op = Op::CreateComputeInstance { gpu: view.state(gpu).index, gi: gi.id, profile: ProfileId(profile), placement };
+    let op = Op::CreateComputeInstance {
+        gpu: view.state(gpu).index,
+        gi: gi.id,
+        profile: ProfileId(profile),
+        placement,
+    };
     match session.apply(op) {
-        Ok(Outcome::ComputeInstance { id, birth, .. }) => out.put(gpu.ci_handle(gi.id, id, birth).ok_or(Status::Unknown)?),
+        Ok(Outcome::ComputeInstance { id, birth, .. }) => {
+            out.put(gpu.ci_handle(gi.id, id, birth).ok_or(Status::Unknown)?)
+        }
         Ok(_) => Err(Status::Unknown),
         // Somebody else destroyed the GPU instance between the look at the handle and the change.
         Err(Status::NotFound) => Err(Status::InvalidArgument),

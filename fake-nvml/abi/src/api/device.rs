@@ -19,7 +19,11 @@ const UUID_BINARY: u32 = 2;
 const PCI_CLASS: (u32, u32) = (3, 2);
 
 fn handle(gpu: &GpuView) -> Result<Device> {
-    if gpu.is_lost() { Err(Status::GpuIsLost) } else { Ok(gpu.handle()) }
+    if gpu.is_lost() {
+        Err(Status::GpuIsLost)
+    } else {
+        Ok(gpu.handle())
+    }
 }
 
 fn by_index(view: &View, index: u32, device: &Out<Device>) -> Result {
@@ -30,7 +34,10 @@ fn by_index(view: &View, index: u32, device: &Out<Device>) -> Result {
 fn by_pci(view: &View, bus_id: &InText, device: &Out<Device>) -> Result {
     device.check()?;
     let address: PciAddress = bus_id.get()?.parse().map_err(|_| Status::InvalidArgument)?;
-    let gpu = view.listed().find(|gpu| view.state(gpu).pci == address).ok_or(Status::NotFound)?;
+    let gpu = view
+        .listed()
+        .find(|gpu| view.state(gpu).pci == address)
+        .ok_or(Status::NotFound)?;
     device.put(handle(gpu)?)
 }
 
@@ -42,14 +49,17 @@ fn by_uuid(view: &View, uuid: &str) -> Result<Device> {
     if let Some(place) = uuid.strip_prefix("MIG-GPU-") {
         return by_place(view, place);
     }
-    uuid.parse::<MigUuid>().map_err(|_| Status::InvalidArgument)?;
+    uuid.parse::<MigUuid>()
+        .map_err(|_| Status::InvalidArgument)?;
     by_mig_uuid(view, uuid)
 }
 
 fn by_mig_uuid(view: &View, uuid: &str) -> Result<Device> {
     for gpu in view.listed() {
         if gpu.has_mig(uuid)
-            && let Some(mig) = view.visible_migs(gpu).find(|mig| mig.uuid.eq_ignore_ascii_case(uuid))
+            && let Some(mig) = view
+                .visible_migs(gpu)
+                .find(|mig| mig.uuid.eq_ignore_ascii_case(uuid))
         {
             handle(gpu)?;
             return Ok(gpu.mig_handle(mig));
@@ -60,20 +70,32 @@ fn by_mig_uuid(view: &View, uuid: &str) -> Result<Device> {
 
 fn by_place(view: &View, place: &str) -> Result<Device> {
     let parts: Vec<_> = place.split('/').collect();
-    let [uuid, gi, ci] = parts.as_slice() else { return Err(Status::InvalidArgument) };
-    let uuid: GpuUuid = format!("GPU-{uuid}").parse().map_err(|_| Status::InvalidArgument)?;
-    let (gi, ci): (u32, u32) =
-        gi.parse().ok().zip(ci.parse().ok()).ok_or(Status::InvalidArgument)?;
+    let [uuid, gi, ci] = parts.as_slice() else {
+        return Err(Status::InvalidArgument);
+    };
+    let uuid: GpuUuid = format!("GPU-{uuid}")
+        .parse()
+        .map_err(|_| Status::InvalidArgument)?;
+    let (gi, ci): (u32, u32) = gi
+        .parse()
+        .ok()
+        .zip(ci.parse().ok())
+        .ok_or(Status::InvalidArgument)?;
     let gpu = view.by_uuid(&uuid).ok_or(Status::NotFound)?;
     handle(gpu)?;
     let mut migs = view.visible_migs(gpu);
-    let mig = migs.find(|mig| (mig.gi(), mig.ci()) == (gi, ci)).ok_or(Status::NotFound)?;
+    let mig = migs
+        .find(|mig| (mig.gi(), mig.ci()) == (gi, ci))
+        .ok_or(Status::NotFound)?;
     Ok(gpu.mig_handle(mig))
 }
 
 fn pci(view: &View, gpu: &GpuView) -> PciInfo {
     let (state, spec) = (view.state(gpu), view.spec(gpu));
-    let legacy = format!("{:04X}:{:02X}:{:02X}.0", state.pci.domain, state.pci.bus, state.pci.device);
+    let legacy = format!(
+        "{:04X}:{:02X}:{:02X}.0",
+        state.pci.domain, state.pci.bus, state.pci.device
+    );
     PciInfo {
         bus_id_legacy: field(&legacy),
         domain: state.pci.domain,

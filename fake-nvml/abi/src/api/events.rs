@@ -20,7 +20,13 @@ const NO_INSTANCE: u32 = u32::MAX;
 /// The types of events that a GPU can have.
 fn supported(view: &View, gpu: &GpuView) -> u64 {
     let spec = view.spec(gpu);
-    let base = [EventKind::PState, EventKind::Xid(0), EventKind::Clock, EventKind::Unavailable, EventKind::Recovery];
+    let base = [
+        EventKind::PState,
+        EventKind::Xid(0),
+        EventKind::Clock,
+        EventKind::Unavailable,
+        EventKind::Recovery,
+    ];
     let ecc = [EventKind::SingleBitEcc, EventKind::DoubleBitEcc];
     let bits = |kinds: &[EventKind]| kinds.iter().fold(0, |all, kind| all | kind.type_bit());
     let mut types = bits(&base);
@@ -34,7 +40,9 @@ fn supported(view: &View, gpu: &GpuView) -> u64 {
 }
 
 fn wait(set: EventSet, timeout_ms: u32) -> Result<EventData> {
-    let Event { gpu, gi, ci, kind, .. } = event_set::wait(set, Duration::from_millis(timeout_ms.into()))?;
+    let Event {
+        gpu, gi, ci, kind, ..
+    } = event_set::wait(set, Duration::from_millis(timeout_ms.into()))?;
     let view = view::latest()?;
     let device = view.of_machine(gpu).ok_or(Status::GpuIsLost)?.handle();
     Ok(EventData {

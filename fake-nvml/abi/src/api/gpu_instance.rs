@@ -9,7 +9,10 @@ use crate::macros::api;
 use crate::out::{In, Out, OutAny, OutArray, field};
 use crate::session::Session;
 use crate::status::{Result, Status};
-use crate::types::{GpuInstanceInfo, GpuInstanceProfile, GpuInstanceProfileV2, GpuInstanceProfileV3, InstancePlacement};
+use crate::types::{
+    GpuInstanceInfo, GpuInstanceProfile, GpuInstanceProfileV2, GpuInstanceProfileV3,
+    InstancePlacement,
+};
 use crate::view::{self, GpuView, View};
 
 /// `NVML_GPU_INSTANCE_PROFILE_CAPS_P2P` and `_GFX`.
@@ -32,20 +35,28 @@ impl From<InstancePlacement> for Placement {
 fn askable(view: &View, gpu: &GpuView) -> Result {
     let state = view.state(gpu);
     if state.quirks.strict_profile_queries {
-        view.machine().mig_on(state).map_err(|refusal| refusal.code())?;
+        view.machine()
+            .mig_on(state)
+            .map_err(|refusal| refusal.code())?;
     }
     Ok(())
 }
 
 /// The profile at an enumerator of nvml.h: INVALID_ARGUMENT beyond the enumeration, NOT_SUPPORTED for one that this model lacks.
 fn at<'v>(view: &'v View, gpu: &GpuView, profile: u32) -> Result<&'v GiProfile> {
-    let mig = view.machine().mig_spec(view.state(gpu)).map_err(|refusal| refusal.code())?;
+    let mig = view
+        .machine()
+        .mig_spec(view.state(gpu))
+        .map_err(|refusal| refusal.code())?;
     mig.at(profile).map_err(|bad| bad.code())
 }
 
 /// The profile of an id that a profile query gave; INVALID_ARGUMENT if none did.
 pub(crate) fn by_id<'v>(view: &'v View, gpu: &GpuView, id: u32) -> Result<&'v GiProfile> {
-    let mig = view.machine().mig_spec(view.state(gpu)).map_err(|refusal| refusal.code())?;
+    let mig = view
+        .machine()
+        .mig_spec(view.state(gpu))
+        .map_err(|refusal| refusal.code())?;
     mig.by_id(ProfileId(id)).ok_or(Status::InvalidArgument)
 }
 
@@ -101,7 +112,11 @@ fn put_versioned(out: &OutAny, profile: &GiProfile) -> Result {
     }
     if let Some(out) = out.open::<GpuInstanceProfileV3>()? {
         let p2p = if profile.p2p { CAPS_P2P } else { 0 };
-        let graphics = if profile.index.graphics() { CAPS_GFX } else { 0 };
+        let graphics = if profile.index.graphics() {
+            CAPS_GFX
+        } else {
+            0
+        };
         return out.put(GpuInstanceProfileV3 {
             version,
             id,
@@ -121,7 +136,13 @@ fn put_versioned(out: &OutAny, profile: &GiProfile) -> Result {
     Err(Status::ArgumentVersionMismatch)
 }
 
-fn placements(view: &View, device: Device, profile: u32, places: &OutArray<InstancePlacement>, count: &Out<u32>) -> Result {
+fn placements(
+    view: &View,
+    device: Device,
+    profile: u32,
+    places: &OutArray<InstancePlacement>,
+    count: &Out<u32>,
+) -> Result {
     let gpu = view.gpu(device)?;
     count.check()?;
     askable(view, gpu)?;
@@ -133,14 +154,30 @@ fn placements(view: &View, device: Device, profile: u32, places: &OutArray<Insta
     count.put(number as u32)
 }
 
-fn create(session: &Session, device: Device, profile: u32, placement: Option<Placement>, out: &Out<GpuInstance>) -> Result {
+fn create(
+    session: &Session,
+    device: Device,
+    profile: u32,
+    placement: Option<Placement>,
+    out: &Out<GpuInstance>,
+) -> Result {
     let view = view::latest()?;
     let gpu = view.state(view.gpu(device)?).index;
     out.check()?;
-    let op = Op::CreateGpuInstance { gpu, profile: ProfileId(profile), placement };
-    let Outcome::GpuInstance { id, birth, .. } = session.apply(op)? else { return Err(Status::Unknown) };
+    let op = Op::CreateGpuInstance {
+        gpu,
+        profile: ProfileId(profile),
+        placement,
+    };
+    let Outcome::GpuInstance { id, birth, .. } = session.apply(op)? else {
+        return Err(Status::Unknown);
+    };
     // The handle follows from the outcome alone: should another process have destroyed the instance by now, it is a stale one.
-    out.put(view.gpu(device)?.gi_handle(id, birth).ok_or(Status::Unknown)?)
+    out.put(
+        view.gpu(device)?
+            .gi_handle(id, birth)
+            .ok_or(Status::Unknown)?,
+    )
 }
 
 api! {

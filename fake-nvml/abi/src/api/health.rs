@@ -32,13 +32,17 @@ fn count(health: &Health, error: u32, counter: u32) -> Result<u64> {
 }
 
 /// A card that counts ECC errors now.
-fn counting<'v>(view: &'v View, device: Device) -> Result<&'v Health> {
+fn counting(view: &View, device: Device) -> Result<&Health> {
     let state = view.state(view.whole(device)?);
-    if state.ecc_current { Ok(&state.health) } else { Err(Status::NotSupported) }
+    if state.ecc_current {
+        Ok(&state.health)
+    } else {
+        Err(Status::NotSupported)
+    }
 }
 
 /// A card whose row remapper can be asked: NOT_SUPPORTED without one and, as drivers have it, while MIG instances are there.
-fn remapper<'v>(view: &'v View, device: Device) -> Result<&'v GpuView> {
+fn remapper(view: &View, device: Device) -> Result<&GpuView> {
     let gpu = view.whole(device)?;
     if view.spec(gpu).remap_max_banks.is_none() || !view.state(gpu).instances.is_empty() {
         return Err(Status::NotSupported);
@@ -57,7 +61,12 @@ fn field(view: &View, device: Device, id: u32) -> Result<(u32, u64)> {
     use value_type::{UNSIGNED_INT, UNSIGNED_LONG_LONG};
     let gpu = view.whole(device)?;
     let (state, spec) = (view.state(gpu), view.spec(gpu));
-    let ecc = |error, counter| Ok((UNSIGNED_LONG_LONG, count(counting(view, device)?, error, counter)?));
+    let ecc = |error, counter| {
+        Ok((
+            UNSIGNED_LONG_LONG,
+            count(counting(view, device)?, error, counter)?,
+        ))
+    };
     let remaps = || remapper(view, device).map(|gpu| view.state(gpu).health.remaps);
     let limits = || spec.power.ok_or(Status::NotSupported);
     let int = |value: u32| Ok((UNSIGNED_INT, value.into()));

@@ -25,13 +25,26 @@ fn of(view: &View, device: Device) -> Result<Use> {
             let total = spec.memory_total.0;
             let reserved = spec.memory_reserved.map_or(0, |reserved| reserved.0);
             let state = view.state(gpu);
-            let used = state.load.memory.0 + state.instances.iter().map(|gi| gi.load.memory.0).sum::<u64>();
-            Use { total, reserved, used: used.min(total.saturating_sub(reserved)) }
+            let used = state.load.memory.0
+                + state
+                    .instances
+                    .iter()
+                    .map(|gi| gi.load.memory.0)
+                    .sum::<u64>();
+            Use {
+                total,
+                reserved,
+                used: used.min(total.saturating_sub(reserved)),
+            }
         }
         Target::Mig(gpu, mig) => {
             let mig = view.mig_device(gpu, mig)?;
             let total = mig.memory().0;
-            Use { total, reserved: 0, used: mig.gi.load.memory.0.min(total) }
+            Use {
+                total,
+                reserved: 0,
+                used: mig.gi.load.memory.0.min(total),
+            }
         }
     })
 }

@@ -12,7 +12,9 @@ use crate::types::{DeviceAttributes, DeviceAttributesV1};
 use crate::view::{self, Target, View};
 
 fn attributes(view: &View, device: Device) -> crate::status::Result<DeviceAttributes> {
-    let Target::Mig(gpu, mig) = view.device(device)? else { return Err(Status::NotSupported) };
+    let Target::Mig(gpu, mig) = view.device(device)? else {
+        return Err(Status::NotSupported);
+    };
     let mig = view.mig_device(gpu, mig)?;
     let engines = mig.engines();
     Ok(DeviceAttributes {

@@ -28,12 +28,21 @@ fn current_clock(view: &View, device: Device, domain: u32) -> Result<u32> {
 }
 
 fn max_clock(view: &View, device: Device, domain: u32) -> Result<u32> {
-    clock(&view.spec(view.whole(device)?).max_clocks.ok_or(Status::NotSupported)?, domain)
+    clock(
+        &view
+            .spec(view.whole(device)?)
+            .max_clocks
+            .ok_or(Status::NotSupported)?,
+        domain,
+    )
 }
 
 /// Default application clocks are known for graphics (the multiprocessors run at the same) and memory.
 fn app_clock(view: &View, device: Device, domain: u32) -> Result<u32> {
-    let (graphics, memory) = view.spec(view.whole(device)?).default_app_clocks.ok_or(Status::NotSupported)?;
+    let (graphics, memory) = view
+        .spec(view.whole(device)?)
+        .default_app_clocks
+        .ok_or(Status::NotSupported)?;
     match domain {
         0 | 1 => Ok(graphics.0),
         2 => Ok(memory.0),
@@ -67,7 +76,11 @@ fn power_limit(view: &View, device: Device) -> Result<u32> {
 
 fn event_reasons(view: &View, device: Device) -> Result<u64> {
     const GPU_IDLE: u64 = 1;
-    Ok(if view.telemetry(view.whole(device)?).gpu.0 == 0 { GPU_IDLE } else { 0 })
+    Ok(if view.telemetry(view.whole(device)?).gpu.0 == 0 {
+        GPU_IDLE
+    } else {
+        0
+    })
 }
 
 /// All bits of `nvmlClocksEventReason*` up to display clocks.
@@ -75,11 +88,15 @@ const ALL_REASONS: u64 = 0x1ff;
 
 /// Megabits per second of one lane of a PCI Express generation.
 fn lane_speed(generation: u32) -> Option<u32> {
-    [2_500, 5_000, 8_000, 16_000, 32_000, 64_000].get(generation.checked_sub(1)? as usize).copied()
+    [2_500, 5_000, 8_000, 16_000, 32_000, 64_000]
+        .get(generation.checked_sub(1)? as usize)
+        .copied()
 }
 
 fn pcie(view: &View, device: Device) -> Result<gpu_model::Pcie> {
-    view.spec(view.whole(device)?).pcie.ok_or(Status::NotSupported)
+    view.spec(view.whole(device)?)
+        .pcie
+        .ok_or(Status::NotSupported)
 }
 
 api! {

@@ -20,7 +20,11 @@ fn enabled(mode: u32) -> Result<bool> {
     }
 }
 
-fn set(session: &Session, device: Device, op: impl FnOnce(gpu_model::GpuIndex) -> Result<Op>) -> Result {
+fn set(
+    session: &Session,
+    device: Device,
+    op: impl FnOnce(gpu_model::GpuIndex) -> Result<Op>,
+) -> Result {
     let view = view::latest()?;
     let gpu = view.state(view.whole(device)?).index;
     session.apply(op(gpu)?).map(drop)

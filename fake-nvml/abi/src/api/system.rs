@@ -17,7 +17,10 @@ fn nvml_version(machine: &Machine) -> String {
 fn branch(driver_version: &str) -> String {
     let mut parts = driver_version.split('.');
     let major = parts.next().unwrap_or_default();
-    let minor = parts.next().and_then(|minor| minor.parse::<u32>().ok()).unwrap_or_default();
+    let minor = parts
+        .next()
+        .and_then(|minor| minor.parse::<u32>().ok())
+        .unwrap_or_default();
     format!("r{major}_{minor:02}")
 }
 

@@ -14,7 +14,9 @@ use nvml_wrapper_sys::bindings::{NvmlLib, nvmlDevice_t};
 
 /// The library that cargo built for the tests. It lies in `deps`, beside them; what lies one folder up may be older.
 pub fn library() -> PathBuf {
-    std::env::current_exe().expect("the test's own path").with_file_name("libnvidia_ml.so")
+    std::env::current_exe()
+        .expect("the test's own path")
+        .with_file_name("libnvidia_ml.so")
 }
 
 /// A machine in a folder of its own, with a copy of the library beside its state. The dynamic linker takes each copy for a library
@@ -32,14 +34,28 @@ impl Node {
 
     /// A machine of these cards with MIG mode on where there is one.
     pub fn mig(cards: &str) -> Self {
-        Self::with(cards, &Options { mig: true, ..Options::default() })
+        Self::with(
+            cards,
+            &Options {
+                mig: true,
+                ..Options::default()
+            },
+        )
     }
 
     pub fn with(cards: &str, options: &Options) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let version = &options.driver_version;
-        std::fs::copy(library(), folder.path().join(format!("libnvidia-ml.so.{version}"))).expect("a copy of the library");
-        let store = Store::create(folder.path().join(gpu_store::file_name(version)), &machine(cards, options)).expect("a state file");
+        std::fs::copy(
+            library(),
+            folder.path().join(format!("libnvidia-ml.so.{version}")),
+        )
+        .expect("a copy of the library");
+        let store = Store::create(
+            folder.path().join(gpu_store::file_name(version)),
+            &machine(cards, options),
+        )
+        .expect("a state file");
         Self { folder, store }
     }
 
@@ -120,7 +136,10 @@ pub fn text(call: impl FnOnce(*mut c_char, u32) -> u32) -> Result<String, u32> {
     let mut buffer = [0 as c_char; 96];
     match call(buffer.as_mut_ptr(), 96) {
         // SAFETY: zeroed but for what the call wrote, so a NUL is in it.
-        0 => Ok(unsafe { CStr::from_ptr(buffer.as_ptr()) }.to_str().expect("UTF-8").to_owned()),
+        0 => Ok(unsafe { CStr::from_ptr(buffer.as_ptr()) }
+            .to_str()
+            .expect("UTF-8")
+            .to_owned()),
         code => Err(code),
     }
 }
