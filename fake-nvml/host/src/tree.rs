@@ -61,7 +61,19 @@ impl HostTree {
         fs::create_dir_all(dir).at("make the folder", dir)?;
         let dir = fs::canonicalize(dir).at("find", dir)?;
         let before = Manifest::read(&dir).ok();
-        let plan = plan::plan(machine, &HostFacts::read());
+        let mut facts = HostFacts::read();
+        for own in before.iter().flat_map(|b| &b.entries) {
+            // Where the tree is in place already, what looks like the host's is ours.
+            if let Some(name) = own
+                .path
+                .strip_prefix("sys/devices")
+                .ok()
+                .and_then(Path::to_str)
+            {
+                facts.pci_roots.remove(name);
+            }
+        }
+        let plan = plan::plan(machine, &facts);
         let manifest = Manifest::of(machine, &plan);
         for gone in before.iter().flat_map(|b| b.entries.iter().rev()) {
             if !manifest
@@ -69,7 +81,7 @@ impl HostTree {
                 .iter()
                 .any(|e| e.path == gone.path && e.kind == gone.kind)
             {
-                remove(&dir.join(&gone.path), gone.kind)?;
+                remove(&dir, gone)?;
             }
         }
         for entry in &plan {
@@ -258,18 +270,22 @@ fn replace(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Error> {
     fs::rename(&new, path).at("put in place", path)
 }
 
-fn remove(path: &Path, kind: PlacedKind) -> Result<(), Error> {
+fn remove(dir: &Path, what: &Placed) -> Result<(), Error> {
+    let path = &dir.join(&what.path);
     let gone = |result: std::io::Result<()>| match result {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
         other => other.at("remove", path),
     };
-    match kind {
+    match what.kind {
         // Capability files of instances lie in folders of the plan.
         PlacedKind::Folder => gone(fs::remove_dir_all(path)),
         PlacedKind::File | PlacedKind::Link => gone(fs::remove_file(path)),
         PlacedKind::Node => {
-            // In a namespace of its own the kernel takes the bind away with the file; in this one it would refuse.
+            // In another namespace the kernel takes a bind away with its file; in this one it would refuse.
             let _ = mounts::detach(path);
+            if what.path.starts_with("dev") && mounts::same(&dir.join("dev"), Path::new("/dev")) {
+                let _ = mounts::detach(&Path::new("/").join(&what.path));
+            }
             gone(fs::remove_file(path))
         }
     }

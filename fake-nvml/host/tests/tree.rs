@@ -1,0 +1,166 @@
+//! A tree on disk: what is written, what a second writing changes, what is refused. No namespace is needed.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+use gpu_host::{Error, HostFacts, HostTree, Kind, plan};
+use gpu_model::{Catalog, Machine, NodeSpec, Op, Options};
+use gpu_store::Store;
+
+fn machine(node: &str, driver_version: &str) -> Machine {
+    let catalog = Catalog::builtin();
+    let cards = node.parse::<NodeSpec>().unwrap().resolve(&catalog).unwrap();
+    let options = Options {
+        driver_version: driver_version.into(),
+        mig: true,
+        ..Options::default()
+    };
+    Machine::build(&cards, &options)
+}
+
+fn ab(node: &str) -> Machine {
+    machine(node, Machine::DRIVER_VERSION)
+}
+
+#[test]
+fn the_plan_of_a_node() {
+    let facts = HostFacts {
+        devices: "Character devices:\n  1 mem\n\nBlock devices:\n  7 loop\n".into(),
+        modules: Some("ext4 1 0 - Live 0x0\n".into()),
+        pci_roots: BTreeSet::from(["pci0000:00".into(), "pci0000:07".into()]),
+    };
+    let lines: Vec<String> = plan(&ab("1xA100-SXM4-40GB,1xL4"), &facts)
+        .into_iter()
+        .map(|entry| {
+            let kind = match entry.kind {
+                Kind::Folder => "folder".to_owned(),
+                Kind::Text(text) => {
+                    format!("text of {} lines", text.split(|b| *b == b'\n').count() - 1)
+                }
+                Kind::Program(_) => "program".to_owned(),
+                Kind::Link(to) => format!("-> {}", to.display()),
+                Kind::Node => "node".to_owned(),
+            };
+            format!("{} {kind}", entry.path.display())
+        })
+        .filter(|line| !line.contains("/config "))
+        .collect();
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+#[test]
+fn a_second_writing_changes_what_changed_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let tree = HostTree::lay(dir.path(), &ab("2xA100-SXM4-40GB")).unwrap();
+    let inode = |path: &str| {
+        fs::metadata(tree.dir().join(path))
+            .map(|m| (m.ino(), m.mtime_nsec()))
+            .ok()
+    };
+    let library = |tree: &HostTree| fs::metadata(tree.library()).unwrap().ino();
+    let before = (inode("proc/devices"), library(&tree));
+    HostTree::lay(dir.path(), &ab("2xA100-SXM4-40GB")).unwrap();
+    assert_eq!((inode("proc/devices"), library(&tree)), before);
+
+    let smaller = HostTree::lay(dir.path(), &ab("1xL4")).unwrap();
+    assert!(smaller.dir().join("dev/nvidia0").exists());
+    for gone in [
+        "dev/nvidia1",
+        "driver-root/dev/nvidia1",
+        "proc/driver/nvidia/gpus/0000:0f:00.0",
+        "sys/bus/pci/devices/0000:0f:00.0",
+    ] {
+        assert!(
+            fs::symlink_metadata(smaller.dir().join(gone)).is_err(),
+            "{gone} is still there"
+        );
+    }
+    assert_eq!(library(&smaller), before.1);
+}
+
+#[test]
+fn the_state_is_made_once_and_then_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let machine = ab("1xA100-SXM4-40GB");
+    let tree = HostTree::lay(dir.path(), &machine).unwrap();
+    let store = Store::open(tree.state_path())
+        .unwrap()
+        .with_proc_dir(tree.proc_driver());
+    let profile = machine.specs[0]
+        .mig
+        .as_ref()
+        .unwrap()
+        .by_name("1g.5gb")
+        .unwrap()
+        .id;
+    store
+        .apply(Op::CreateGpuInstance {
+            gpu: gpu_model::GpuIndex(0),
+            profile,
+            placement: None,
+        })
+        .unwrap();
+    let access = tree.proc_driver().join("capabilities/gpu0/mig/gi13/access");
+    assert!(
+        access.exists(),
+        "the writer keeps the capability files in line"
+    );
+
+    fs::remove_file(&access).unwrap();
+    HostTree::lay(dir.path(), &machine).unwrap();
+    assert_eq!(
+        Store::open(tree.state_path())
+            .unwrap()
+            .read()
+            .unwrap()
+            .machine
+            .gpus[0]
+            .instances
+            .len(),
+        1
+    );
+    assert!(
+        access.exists(),
+        "whoever lays the tree brings them in line with the state"
+    );
+}
+
+#[test]
+fn a_new_driver_takes_the_place_of_the_old_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let old = HostTree::lay(dir.path(), &machine("1xL4", "570.1.2")).unwrap();
+    let new = HostTree::lay(dir.path(), &machine("1xL4", "580.3.4")).unwrap();
+    assert!(!old.library().exists() && !old.state_path().exists());
+    assert!(new.library().ends_with("libnvidia-ml.so.580.3.4"));
+    assert_eq!(
+        fs::canonicalize(new.libraries().join("libnvidia-ml.so.1")).unwrap(),
+        new.library()
+    );
+    assert_eq!(
+        HostTree::open(dir.path()).unwrap().state_path(),
+        new.state_path()
+    );
+}
+
+#[test]
+fn other_folders_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    assert!(matches!(
+        HostTree::open(dir.path()),
+        Err(Error::NotATree { .. })
+    ));
+    fs::write(
+        dir.path().join("manifest.json"),
+        r#"{"format":99,"driver_version":"1","entries":[]}"#,
+    )
+    .unwrap();
+    let text = HostTree::open(dir.path()).unwrap_err().to_string();
+    assert!(text.contains("format 99"), "{text}");
+    fs::write(dir.path().join("file"), "").unwrap();
+    assert!(matches!(
+        HostTree::lay(&dir.path().join("file"), &ab("1xL4")),
+        Err(Error::File { .. })
+    ));
+}
