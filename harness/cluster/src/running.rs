@@ -33,6 +33,7 @@ pub(crate) struct Record {
     pub name: String,
     pub exe: PathBuf,
     pub programs: Programs,
+    /// The image archive; its folder until it is assembled.
     pub archive: PathBuf,
     pub nodes: Vec<NodeRecord>,
 }

@@ -82,12 +82,14 @@ async fn begin(spec: &ClusterSpec, waiter: &Waiter<'_>) -> Result<Running> {
     let port = listener.local_addr().map_err(Error::io("ask for the port of", "the listener"))?.port();
     let kubeconfig = admin_kubeconfig(dir, &spec.name, &authority, port)?;
 
+    let image_cache = spec.image_cache.clone().unwrap_or_else(|| dir.join("images"));
+    make(&image_cache)?;
     let mut programs = spec.programs.all();
-    programs.push(exe.clone());
+    programs.extend([exe.clone(), image_cache.clone()]);
     let init_spec = InitSpec {
         root: Root {
             at: dir.join("root"),
-            keep: keep(dir, spec.image_cache.as_deref()),
+            keep: vec![dir.clone()],
             programs,
             var: dir.join("var"),
             files: vec![],
@@ -101,7 +103,7 @@ async fn begin(spec: &ClusterSpec, waiter: &Waiter<'_>) -> Result<Running> {
         name: spec.name.clone(),
         exe: exe.clone(),
         programs: spec.programs.clone(),
-        archive: PathBuf::new(),
+        archive: image_cache,
         nodes: vec![],
     };
     let lifeline = Lifeline::start(&exe, &write_init(dir.join("init.json"), &init_spec)?, listener, &dir.join("logs/init.log"))?;
@@ -147,7 +149,8 @@ async fn bring_up(running: &Running, shapes: &[NodeShape], waiter: &Waiter<'_>) 
 
 async fn assemble(running: &Running) -> Result<PathBuf> {
     let record = running.record();
-    let cache = running.dir.join("images");
+    // Until here the record names the folder.
+    let cache = record.archive.clone();
     let busybox = record.programs.path("busybox")?.to_path_buf();
     let job = move || {
         // The test image gets the C library that these need; CDI mounts them themselves into a pod.
@@ -300,10 +303,6 @@ pub(crate) async fn takes_pods(running: &Running, waiter: &Waiter<'_>) -> Result
         .await?;
     waiter.reached("nodes take pods");
     Ok(())
-}
-
-fn keep(dir: &Path, image_cache: Option<&Path>) -> Vec<PathBuf> {
-    [Some(dir), image_cache].into_iter().flatten().map(Path::to_path_buf).collect()
 }
 
 pub(crate) fn write_init(file: PathBuf, spec: &InitSpec) -> Result<PathBuf> {

@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 
 use cluster::{Cluster, ClusterSpec, NodeShape, Progress, Running};
 use libtest_mimic::{Arguments, Trial};
-use serde_json::{Value, json};
+use serde_json::json;
 use support::{IMAGE, Outcome, Pods, ensure, programs, read};
 use tokio::runtime::Runtime;
 use tokio::sync::Mutex;
@@ -136,7 +136,7 @@ async fn claim_view(world: &World) -> Outcome {
         ensure(!nodes.lines().any(|line| line == "nvidia-cap1" || line == "nvidia-cap2"), || nodes.clone())?;
         let (opened, opens) = pods.exec(name, "for d in /dev/nvidia0 /dev/nvidia-caps/*; do echo > $d || exit; done").await?;
         ensure(opens, || format!("the devices do not open: {opened}"))?;
-        let (written, wrote) = pods.exec(name, "nvidia-smi -pm 0").await?;
+        let (written, wrote) = pods.exec(name, "nvidia-smi -pm 1").await?;
         ensure(!wrote, || format!("a container could change the card: {written}"))?;
     }
     let machine = world.node().await?.machine().map_err(|e| e.to_string())?;
@@ -229,9 +229,9 @@ fn own_address() -> Option<IpAddr> {
 }
 
 fn kubeconfig(world: &World) -> Outcome {
-    let config = read(&world.kubeconfig)?;
-    let server = config.lines().find_map(|line| line.trim().strip_prefix("server: ")).unwrap_or_default();
-    ensure(server.trim_matches('"').starts_with("https://127.0.0.1:"), || config.clone())
+    let config = kube::config::Kubeconfig::read_from(&world.kubeconfig).map_err(|e| e.to_string())?;
+    let servers: Vec<_> = config.clusters.iter().filter_map(|named| named.cluster.as_ref()?.server.clone()).collect();
+    ensure(matches!(&servers[..], [one] if one.starts_with("https://127.0.0.1:")), || format!("{servers:?}"))
 }
 
 async fn logs_and_exec(world: &World) -> Outcome {

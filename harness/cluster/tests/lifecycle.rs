@@ -124,12 +124,6 @@ fn ensure(condition: bool, text: impl FnOnce() -> String) -> Result<(), Failed> 
     if condition { Ok(()) } else { Err(text().into()) }
 }
 
-/// Stand-ins that start at once and do nothing, for what fails before it needs them.
-fn idle_programs(folder: &Path) -> Programs {
-    let sleep = script(folder, "idle", "exec sleep 1000");
-    Programs::new(Programs::NEEDED.iter().map(|n| ((*n).to_owned(), sleep.clone())))
-}
-
 fn script(folder: &Path, name: &str, text: &str) -> PathBuf {
     fs::create_dir_all(folder).expect("a folder");
     let path = folder.join(name);
@@ -214,18 +208,13 @@ fn foreign_folder(state: &Path) -> Result<(), Failed> {
     let dir = state.join("mine");
     fs::create_dir_all(&dir)?;
     fs::write(dir.join("thesis.tex"), "precious")?;
-    let failed = runtime().block_on(Cluster::start(spec(&dir, idle_programs(&state.join("bin"))), &Silent));
+    let failed = runtime().block_on(Cluster::start(spec(&dir, programs()?), &Silent));
     ensure(matches!(failed, Err(Error::Spec { .. })), || format!("{failed:?}"))?;
     ensure(fs::read_to_string(dir.join("thesis.tex"))? == "precious", || "it is gone".into())
 }
 
 fn try_to_start(dir: &Path) -> ExitCode {
-    let programs = idle_programs(&std::env::temp_dir().join(format!("sliceproof-idle-{}", std::process::id())));
-    // The images need the real one; everything else fails before it matters.
-    let programs = match support::programs() {
-        Ok(real) => real,
-        Err(_) => programs,
-    };
+    let programs = programs().expect("programs");
     let result = runtime().block_on(Cluster::start(spec(dir, programs), &Silent));
     match result {
         Ok(_) => {
@@ -327,7 +316,8 @@ fn side_by_side(state: &Path) -> Result<(), Failed> {
 }
 
 fn until_exit(state: &Path) -> Result<(), Failed> {
-    let dir = state.join("until");
+    // Deeper than a Unix socket's path may be long.
+    let dir = state.join("deep".repeat(30)).join("down".repeat(30)).join("until");
     let mut child = Command::new("sleep").arg("1000").spawn()?;
     runtime().block_on(supervisor::spawn(spec(&dir, programs()?), Until::Exit(child.id()), &Silent))?;
     ensure(dir.exists(), || "it ended too early".into())?;

@@ -15,6 +15,11 @@ pub(super) enum Call {
         /// The process file.
         process: PathBuf,
     },
+    /// `kill ID KILL`: what runc would kill by cgroup is to be killed.
+    Kill {
+        /// The container.
+        id: String,
+    },
     /// Everything else goes to runc as it is.
     Other,
 }
@@ -25,6 +30,8 @@ pub(super) struct Command {
     pub(super) call: Call,
     /// `--log FILE`: containerd takes the error text from there.
     pub(super) log: Option<PathBuf>,
+    /// `--root FOLDER`: runc keeps each container's state in a folder of its name there.
+    pub(super) root: PathBuf,
 }
 
 const GLOBAL_WITH_VALUE: &[&str] = &["log", "log-format", "root", "rootless", "criu"];
@@ -62,6 +69,8 @@ impl Command {
     pub(super) fn parse(args: &[OsString]) -> Command {
         let (global, rest) = flags(args, GLOBAL_WITH_VALUE);
         let log = value(&global, &["log"]).map(PathBuf::from);
+        let root =
+            value(&global, &["root"]).map_or_else(|| PathBuf::from("/run/runc"), PathBuf::from);
         let call = match rest
             .split_first()
             .and_then(|(name, rest)| Some((name.to_str()?, rest)))
@@ -82,10 +91,25 @@ impl Command {
                     None => Call::Other,
                 }
             }
+            Some(("kill", rest)) => {
+                let (_, rest) = flags(rest, &[]);
+                match rest {
+                    [id, signal] if is_kill(signal) => Call::Kill {
+                        id: id.to_string_lossy().into_owned(),
+                    },
+                    _ => Call::Other,
+                }
+            }
             _ => Call::Other,
         };
-        Command { call, log }
+        Command { call, log, root }
     }
+}
+
+fn is_kill(signal: &OsStr) -> bool {
+    signal
+        .to_str()
+        .is_some_and(|name| matches!(name.to_ascii_uppercase().as_str(), "9" | "KILL" | "SIGKILL"))
 }
 
 type Flag = (String, Option<OsString>);
@@ -174,7 +198,16 @@ mod tests {
                 Call::Other,
             ),
             (format!("{global} start c1"), Call::Other),
-            (format!("{global} kill --all c1 9"), Call::Other),
+            (
+                format!("{global} kill --all c1 9"),
+                Call::Kill { id: "c1".into() },
+            ),
+            (
+                format!("{global} kill c1 SIGKILL"),
+                Call::Kill { id: "c1".into() },
+            ),
+            (format!("{global} kill c1 15"), Call::Other),
+            (format!("{global} kill c1"), Call::Other),
             (format!("{global} state create"), Call::Other),
             (format!("{global} --version"), Call::Other),
         ];
@@ -183,7 +216,8 @@ mod tests {
                 parse(&line),
                 Command {
                     call,
-                    log: log.clone()
+                    log: log.clone(),
+                    root: "/run/runc/k8s.io".into()
                 },
                 "{line}"
             );
@@ -201,7 +235,8 @@ mod tests {
             parse("--log"),
             Command {
                 call: Call::Other,
-                log: None
+                log: None,
+                root: "/run/runc".into()
             }
         );
     }

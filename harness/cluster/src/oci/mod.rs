@@ -1,5 +1,5 @@
 //! The OCI runtime wrapper and the container hook: they fit containerd's bundles to a user namespace with one mapped id.
-//! Not a runtime: the real runc makes every container; what is neither `create`, `run` nor `exec` goes to it unread.
+//! Not a runtime: the real runc makes every container; what is none of `create`, `run`, `exec` and `kill` goes to it unread.
 //! Data comes from the bundle's `config.json` and the JSON file beside the wrapper's symlink, and goes to runc by `exec`.
 //!
 //! containerd starts the wrapper through its `BinaryName` option. [`install`] lays the symlink and its settings; the
@@ -9,6 +9,7 @@ mod adapt;
 mod command;
 mod error;
 mod hook;
+mod kill;
 mod surroundings;
 mod wrapper;
 

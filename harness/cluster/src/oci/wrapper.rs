@@ -15,6 +15,7 @@ use super::WRAPPER;
 use super::adapt::{adapt, adapt_process, device_paths};
 use super::command::{Call, Command};
 use super::error::Error;
+use super::kill::kill_all;
 use super::surroundings::Surroundings;
 
 /// What the wrapper must know, kept in a file beside its symlink because the shim hands on little of its environment.
@@ -85,7 +86,7 @@ pub fn install(folder: &Path, runc: &Path, program: &Path) -> Result<PathBuf, Er
 #[must_use]
 pub fn wrapper_main(argv: &[OsString]) -> i32 {
     let command = Command::parse(argv.get(1..).unwrap_or_default());
-    let Err(error) = run(argv, &command.call);
+    let Err(error) = run(argv, &command);
     if let Some(log) = command.log {
         log_error(&log, &error);
     }
@@ -93,10 +94,10 @@ pub fn wrapper_main(argv: &[OsString]) -> i32 {
     1
 }
 
-fn run(argv: &[OsString], call: &Call) -> Result<Infallible, Error> {
+fn run(argv: &[OsString], command: &Command) -> Result<Infallible, Error> {
     let wrapper = argv.first().map(PathBuf::from).unwrap_or_default();
     let settings = Settings::read(&wrapper)?;
-    match call {
+    match &command.call {
         Call::Create { bundle } => {
             let file = bundle.join("config.json");
             let spec: Value = read_json(&file, "bundle")?;
@@ -111,6 +112,7 @@ fn run(argv: &[OsString], call: &Call) -> Result<Infallible, Error> {
                 &adapt_process(spec, &Surroundings::observe([], None)),
             )?;
         }
+        Call::Kill { id } => kill_all(&command.root.join(id)),
         Call::Other => {}
     }
     // With its own name, and not ours, in argv[0]: runc's parts re-execute themselves.
@@ -245,8 +247,7 @@ mod tests {
                 &Command::parse(&argv(
                     Path::new(command),
                     &[flag, path.to_str().expect("text")],
-                ))
-                .call,
+                )),
             );
             assert!(
                 matches!(
@@ -281,9 +282,10 @@ mod tests {
     fn broken_input_is_named() {
         let (folder, wrapper) = lay();
         fs::write(folder.path().join("config.json"), "{").expect("written");
-        let call = Call::Create {
-            bundle: folder.path().into(),
-        };
+        let call = Command::parse(&argv(
+            Path::new("create"),
+            &["--bundle", folder.path().to_str().expect("text")],
+        ));
         let error = run(&argv(&wrapper, &[]), &call).expect_err("broken");
         assert!(
             error.to_string().starts_with(&format!(

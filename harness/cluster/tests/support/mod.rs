@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use tokio::io::AsyncReadExt as _;
 
 /// What a step of a test answers; the text is for the person who reads the failure.
-pub type Outcome<T = ()> = Result<T, String>;
+pub(crate) type Outcome<T = ()> = Result<T, String>;
 
 /// A folder of programs built by hand, instead of the components' cache.
 const PROGRAMS: &str = "SLICEPROOF_TEST_PROGRAMS";
 
 /// The real programs: from the folder that `SLICEPROOF_TEST_PROGRAMS` names, else from the components' cache (built if need be).
-pub fn programs() -> Outcome<Programs> {
+pub(crate) fn programs() -> Outcome<Programs> {
     if let Some(folder) = std::env::var_os(PROGRAMS) {
         return Ok(Programs::from_dir(&PathBuf::from(folder)));
     }
@@ -30,21 +30,21 @@ pub fn programs() -> Outcome<Programs> {
 
 /// One namespace of a running cluster's API.
 #[derive(Clone)]
-pub struct Pods {
-    pub pods: Api<Pod>,
+pub(crate) struct Pods {
+    pub(crate) pods: Api<Pod>,
     templates: Api<ResourceClaimTemplate>,
 }
 
 /// The image in which NVML clients run.
-pub const IMAGE: &str = cluster::images::GPU_TEST;
+pub(crate) const IMAGE: &str = cluster::images::GPU_TEST;
 
 impl Pods {
-    pub fn new(client: &kube::Client) -> Self {
+    pub(crate) fn new(client: &kube::Client) -> Self {
         Pods { pods: Api::default_namespaced(client.clone()), templates: Api::default_namespaced(client.clone()) }
     }
 
     /// A template for claims of one partition of a profile.
-    pub async fn template(&self, profile: &str) -> Outcome<String> {
+    pub(crate) async fn template(&self, profile: &str) -> Outcome<String> {
         let name = profile.replace('.', "-");
         let expression = format!("device.attributes['gpu.nvidia.com'].profile == '{profile}'");
         let template: ResourceClaimTemplate = serde_json::from_value(json!({
@@ -62,7 +62,7 @@ impl Pods {
     }
 
     /// Creates a pod of one container named `main` that waits, with the given fields changed.
-    pub async fn create(&self, name: &str, template: Option<&str>, change: impl FnOnce(&mut Value)) -> Outcome {
+    pub(crate) async fn create(&self, name: &str, template: Option<&str>, change: impl FnOnce(&mut Value)) -> Outcome {
         let mut pod = json!({
             "metadata": {"name": name},
             "spec": {
@@ -96,7 +96,7 @@ impl Pods {
     }
 
     /// Waits until `look` finds something in the pod's status; the failure shows the status.
-    pub async fn wait<T>(&self, name: &str, what: &str, look: impl Fn(&Value) -> Option<T>) -> Outcome<T> {
+    pub(crate) async fn wait<T>(&self, name: &str, what: &str, look: impl Fn(&Value) -> Option<T>) -> Outcome<T> {
         let deadline = Instant::now() + Duration::from_secs(60);
         loop {
             let pod = self.pods.get(name).await.map_err(|e| format!("get pod {name}: {e}"))?;
@@ -111,12 +111,12 @@ impl Pods {
         }
     }
 
-    pub async fn running(&self, name: &str) -> Outcome {
+    pub(crate) async fn running(&self, name: &str) -> Outcome {
         self.wait(name, "Running", |status| (status["phase"] == "Running").then_some(())).await
     }
 
     /// Runs a shell command in the pod; its output and whether it succeeded.
-    pub async fn exec(&self, name: &str, script: &str) -> Outcome<(String, bool)> {
+    pub(crate) async fn exec(&self, name: &str, script: &str) -> Outcome<(String, bool)> {
         let fail = |e: &dyn std::fmt::Display| format!("exec {script:?} in {name}: {e}");
         let how = AttachParams::default().container("main");
         let mut process =
@@ -135,12 +135,12 @@ impl Pods {
         Ok((text, succeeded))
     }
 
-    pub async fn logs(&self, name: &str) -> Outcome<String> {
+    pub(crate) async fn logs(&self, name: &str) -> Outcome<String> {
         self.pods.logs(name, &LogParams::default()).await.map_err(|e| format!("logs of {name}: {e}"))
     }
 
     /// Deletes pods and waits until they are gone.
-    pub async fn delete(&self, names: &[&str]) -> Outcome {
+    pub(crate) async fn delete(&self, names: &[&str]) -> Outcome {
         for name in names {
             self.pods.delete(name, &DeleteParams::default()).await.map_err(|e| format!("delete {name}: {e}"))?;
         }
@@ -158,12 +158,12 @@ impl Pods {
 }
 
 /// Reads a file, or says which.
-pub fn read(path: impl AsRef<Path>) -> Outcome<String> {
+pub(crate) fn read(path: impl AsRef<Path>) -> Outcome<String> {
     let path = path.as_ref();
     std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))
 }
 
 /// A check with the text of what was seen.
-pub fn ensure(holds: bool, seen: impl FnOnce() -> String) -> Outcome {
+pub(crate) fn ensure(holds: bool, seen: impl FnOnce() -> String) -> Outcome {
     if holds { Ok(()) } else { Err(seen()) }
 }
