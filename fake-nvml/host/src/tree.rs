@@ -105,6 +105,12 @@ impl HostTree {
         Ok(tree)
     }
 
+    /// What [`HostTree::lay`] writes for this machine on this host, without writing it.
+    #[must_use]
+    pub fn plan(machine: &Machine) -> Vec<Entry> {
+        plan::plan(machine, &HostFacts::read())
+    }
+
     /// Opens a tree that was laid before.
     ///
     /// # Errors

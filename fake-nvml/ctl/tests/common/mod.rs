@@ -38,16 +38,24 @@ pub(crate) fn open_folder() -> tempfile::TempDir {
     folder
 }
 
-/// The program, where every user can read it: a target folder may lie in somebody's home.
+/// The program, where every user can run it. A target folder may lie in somebody's home: then one copy stands beside the
+/// temporary files, and every run of the tests brings it up to date.
 pub(crate) fn program() -> &'static Path {
-    static COPY: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
-    let (_, path) = COPY.get_or_init(|| {
-        let folder = open_folder();
-        let path = folder.path().join("fakegpu");
-        fs::copy(env!("CARGO_BIN_EXE_fakegpu"), &path).expect("a copy of fakegpu");
-        (folder, path)
-    });
-    path
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let built = PathBuf::from(env!("CARGO_BIN_EXE_fakegpu"));
+        let open_to_all =
+            |p: &Path| fs::metadata(p).is_ok_and(|m| m.permissions().mode() & 0o001 != 0);
+        if built.ancestors().all(open_to_all) {
+            return built;
+        }
+        let copy = std::env::temp_dir().join("fakegpu-of-the-tests");
+        let new = copy.with_extension(std::process::id().to_string());
+        fs::copy(&built, &new).expect("a copy of fakegpu");
+        fs::set_permissions(&new, fs::Permissions::from_mode(0o755)).expect("its mode");
+        fs::rename(&new, &copy).expect("its place");
+        copy
+    })
 }
 
 /// The program with these arguments, as this user, in a folder that is everyone's.
