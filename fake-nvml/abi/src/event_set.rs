@@ -40,8 +40,9 @@ static SETS: ForkLock<Sets> = ForkLock::new(Sets {
     created: 0,
 });
 
-/// A waiting thread looks at the state at least this often, should a wake-up get lost (a writer killed between change and wake).
-const LOOK: Duration = Duration::from_millis(10);
+/// A waiting thread looks at least this often: a wake-up may get lost (a writer killed between change and wake), and what happens to
+/// its set in this process wakes nobody.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// The lock of this file, for the atfork handlers.
 pub(crate) fn across_fork() -> &'static dyn AcrossFork {
@@ -92,8 +93,12 @@ pub(crate) fn check(handle: EventSet) -> Result {
 pub(crate) fn register(handle: EventSet, gpu: GpuUuid, types: u64, machine: &Machine) -> Result {
     let mut sets = SETS.lock();
     let set = sets.get(handle)?;
-    let since = machine.events.last_seq();
-    set.registrations.push(Registration { gpu, types, since });
+    let known = set.registrations.iter().filter(|known| known.gpu == gpu);
+    let types = known.fold(types, |types, known| types & !known.types);
+    if types != 0 {
+        let since = machine.events.last_seq();
+        set.registrations.push(Registration { gpu, types, since });
+    }
     Ok(())
 }
 

@@ -28,6 +28,7 @@ pub(crate) struct Session {
     store: Store,
     file: FileId,
     /// What init saw: GPUs that are listed, by UUID since positions may change when the machine is re-shaped.
+    /// Locked only while INITS or the lock of the latest view is held, so no fork finds it held.
     seen: ForkLock<(Sight, Vec<GpuUuid>)>,
 }
 
