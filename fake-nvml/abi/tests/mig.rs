@@ -597,8 +597,8 @@ fn changes_are_for_root_and_need_a_writable_state() {
 #[test]
 #[ignore = "run by changes_are_for_root_and_need_a_writable_state"]
 fn as_an_ordinary_user() {
-    // SAFETY: numbers only; whoever is not root stays what it is.
-    unsafe { libc::setuid(65_534) };
+    // SAFETY: no arguments.
+    assert_ne!(unsafe { libc::geteuid() }, 0);
     let (nvml, device) = given();
     nothing_can_be_changed(&nvml, device);
 }

@@ -171,7 +171,7 @@ macro_rules! ask {
 #[allow(unused_imports, reason = "each test takes what it needs")]
 pub(crate) use {ask, call};
 
-/// Set for a test process that is to keep the user it was started by.
+/// Set for a test process that is to be an ordinary user.
 pub const STAY_ORDINARY: &str = "NVML_TEST_STAY_ORDINARY";
 
 /// Only root may change a GPU. A test that an ordinary user runs becomes root of a user namespace of its own, as `fakegpu run` does;
@@ -184,11 +184,17 @@ static BECOME_ROOT: extern "C" fn() = become_root;
 extern "C" fn become_root() {
     // SAFETY: numbers only, and the process has one thread.
     let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
-    if uid == 0 || std::env::var_os(STAY_ORDINARY).is_some() {
+    if std::env::var_os(STAY_ORDINARY).is_some() {
+        // Root becomes nobody. Where no such user is (in a namespace with root alone), it becomes a user that is not mapped.
+        // SAFETY: numbers only, and the process has one thread.
+        if unsafe { libc::setuid(65_534) } != 0 {
+            // SAFETY: as above.
+            unsafe { libc::unshare(libc::CLONE_NEWUSER) };
+        }
         return;
     }
     // SAFETY: a number, and the process has one thread.
-    if unsafe { libc::unshare(libc::CLONE_NEWUSER) } != 0 {
+    if uid == 0 || unsafe { libc::unshare(libc::CLONE_NEWUSER) } != 0 {
         return;
     }
     // Should any of these fail, the tests that need root say so by failing.
