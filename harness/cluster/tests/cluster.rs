@@ -58,7 +58,8 @@ struct World {
     kubeconfig: PathBuf,
     settings: Vec<(&'static str, String)>,
     cgroups: BTreeSet<PathBuf>,
-    folder: tempfile::TempDir,
+    folder: Mutex<Option<tempfile::TempDir>>,
+    evidence: PathBuf,
 }
 
 static WORLD: OnceLock<Outcome<World>> = OnceLock::new();
@@ -84,7 +85,17 @@ impl World {
         let say = |progress: Progress| eprintln!("{progress}");
         let running = runtime.block_on(Cluster::start(spec, &say)).map_err(|e| e.to_string())?;
         let (client, kubeconfig) = (running.client(), running.kubeconfig());
-        Ok(World { runtime, running: Mutex::new(Some(running)), client, kubeconfig, settings, cgroups, folder })
+        let evidence = folder.path().join("evidence");
+        Ok(World {
+            runtime,
+            running: Mutex::new(Some(running)),
+            client,
+            kubeconfig,
+            settings,
+            cgroups,
+            folder: Mutex::new(Some(folder)),
+            evidence,
+        })
     }
 
     fn block_on<T>(&self, check: impl Future<Output = T>) -> T {
@@ -109,6 +120,10 @@ fn end() -> Outcome {
         let dir = running.dir().to_path_buf();
         world.runtime.block_on(running.stop()).map_err(|e| e.to_string())?;
         ensure(!dir.exists(), || format!("the cluster left its folder {}", dir.display()))?;
+    }
+    // A static is never dropped.
+    if let Some(folder) = world.folder.blocking_lock().take() {
+        folder.close().map_err(|e| format!("the test's folder: {e}"))?;
     }
     let left: Vec<_> = container_cgroups().difference(&world.cgroups).cloned().collect();
     ensure(left.is_empty(), || format!("the cluster left cgroups: {left:?}"))
@@ -274,9 +289,9 @@ async fn evidence(world: &World) -> Outcome {
     let template = pods.template("1g.5gb").await?;
     pods.create("claims", Some(&template), |_| ()).await?;
     pods.running("claims").await?;
-    let dir = world.folder.path().join("evidence");
+    let dir = &world.evidence;
     let running = world.running.lock().await;
-    running.as_ref().ok_or("ended")?.evidence(&dir).await.map_err(|e| e.to_string())?;
+    running.as_ref().ok_or("ended")?.evidence(dir).await.map_err(|e| e.to_string())?;
     drop(running);
     let missing = fs::read_to_string(dir.join("missing.txt")).unwrap_or_default();
     ensure(missing.is_empty(), || format!("not all was gathered: {missing}"))?;

@@ -92,15 +92,15 @@ fn key(busybox: &[u8], needed: &[SharedObject], parts: &Parts<'_>) -> String {
 /// Whole or not at all, also when two runs write it at once.
 fn store(cache: &Path, path: &Path, bytes: &[u8]) -> Result<(), Error> {
     fs::create_dir_all(cache).map_err(Error::writing("image cache", cache))?;
-    let fresh = cache.join(format!(".images-{}.new", std::process::id()));
-    let written = fs::File::create(&fresh)
-        .and_then(|mut file| file.write_all(bytes))
-        .and_then(|()| fs::rename(&fresh, path));
-    written.map_err(|source| {
-        // The half-written file is only waste; the error that matters is the first one.
-        let _ = fs::remove_file(&fresh);
-        Error::writing("image archive", path)(source)
-    })
+    let mut fresh =
+        tempfile::NamedTempFile::new_in(cache).map_err(Error::writing("image cache", cache))?;
+    fresh
+        .write_all(bytes)
+        .map_err(Error::writing("image archive", path))?;
+    fresh
+        .persist(path)
+        .map_err(|failed| Error::writing("image archive", path)(failed.error))?;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -5,6 +5,12 @@
 //! containerd starts the wrapper through its `BinaryName` option. [`install`] lays the symlink and its settings; the
 //! program behind the symlink calls [`wrapper_main`] when its own name ends in [`WRAPPER`], and [`hook_main`] when its first
 //! argument is [`HOOK`]. Both run several times per pod, so they are called before anything slow.
+//!
+//! # What one mapped id means for pods
+//! Every process of a pod is user 0 of the namespace, whatever `runAsUser` says, and limits of CPU and memory bound nothing.
+//! The kubelet itself cannot hand files to other ids: a pod with `fsGroup`, or with `runAsUser` and a mounted service account
+//! token, waits in `ContainerCreating` with "lchown … invalid argument"; set `automountServiceAccountToken: false` there.
+//! `hostUsers: false` is refused by containerd.
 mod adapt;
 mod command;
 mod error;
