@@ -27,3 +27,21 @@ pub(crate) fn with_view(body: impl FnOnce(&View) -> Result) -> Return {
 pub(crate) fn with_session(body: impl FnOnce(&'static Session) -> Result) -> Return {
     guard(|| body(session::current()?.0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// This test is linked with the same unwinder as the library (see `unwind`).
+    #[test]
+    fn a_panic_is_a_code() {
+        let numbers: Vec<u32> = Vec::new();
+        let code = guard(|| {
+            numbers.get(7).expect("nothing is there");
+            Ok(())
+        });
+        assert_eq!(code, Status::Unknown.raw());
+        assert_eq!(guard(|| Err(Status::InUse)), 19);
+        assert_eq!(guard(|| Ok(())), 0);
+    }
+}

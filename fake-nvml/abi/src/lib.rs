@@ -17,5 +17,6 @@ pub mod out;
 mod session;
 pub mod status;
 pub mod types;
+mod unwind;
 mod view;
 mod visible;
