@@ -169,6 +169,21 @@ impl Running {
             .map_err(|e| Error::Init { doing: "end the cluster".into(), message: e.to_string() })?
     }
 
+    /// The last complaint in each component's log, for an error whose cause is somewhere in there.
+    pub(crate) fn complaints(&self) -> String {
+        let mut logs = vec![self.dir.join("logs")];
+        logs.extend(self.nodes().iter().map(|n| n.at.dir.join("logs")));
+        let mut text = String::new();
+        for file in logs.iter().filter_map(|dir| fs::read_dir(dir).ok()).flatten().flatten() {
+            let log = fs::read_to_string(file.path()).unwrap_or_default();
+            if let Some(line) = log.lines().rev().find(|l| is_complaint(l)) {
+                let short: String = line.chars().take(300).collect();
+                text.push_str(&format!("\n  {}: {short}", file.path().display()));
+            }
+        }
+        if text.is_empty() { text } else { format!("; last complaints in the logs:{text}") }
+    }
+
     /// Log file of a component of the control plane.
     pub fn log(&self, component: &str) -> PathBuf {
         self.dir.join("logs").join(format!("{component}.log"))
@@ -215,6 +230,12 @@ pub(crate) fn read_record(dir: &Path) -> Result<Record> {
         });
     }
     Ok(record)
+}
+
+/// klog's and containerd's ways to say that something is wrong.
+fn is_complaint(line: &str) -> bool {
+    let klog = line.starts_with(['E', 'F']) && line.get(1..5).is_some_and(|d| d.bytes().all(|b| b.is_ascii_digit()));
+    klog || line.contains("level=error") || line.contains("level=fatal") || line.contains("\"level\":\"error\"")
 }
 
 /// Whole or not at all: other processes read it.

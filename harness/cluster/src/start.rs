@@ -4,7 +4,7 @@
 use std::{
     fs,
     net::{Ipv4Addr, TcpListener},
-    path::{Path, PathBuf},
+    path::PathBuf,
     time::Duration,
 };
 
@@ -16,7 +16,7 @@ use crate::{
     error::{Error, Result},
     images,
     node::{config::{CONTAINERD, NodePrograms, Shared, make}, host},
-    ns::root::Root,
+    ns::root::{Root, machine_id},
     objects,
     owner::{Lifeline, RunFolder},
     pki::Authority,
@@ -57,11 +57,21 @@ impl Cluster {
                 if let Some(owner) = running.owner().as_mut() {
                     owner.folder = Some(folder);
                 }
-                bring_up(&running, &spec.nodes, &waiter).await?;
-                Ok(running)
+                match bring_up(&running, &spec.nodes, &waiter).await {
+                    Ok(()) => Ok(running),
+                    Err(error) => Err(with_hint(error, &running)),
+                }
             }
         }
     }
+}
+
+/// The logs go with the cluster: what they complain about must be said now.
+fn with_hint(mut error: Error, running: &Running) -> Error {
+    if let Error::TimedOut { hint, .. } = &mut error {
+        *hint = running.complaints();
+    }
+    error
 }
 
 /// The control plane's processes are started; nothing is waited for.
@@ -94,6 +104,7 @@ async fn begin(spec: &ClusterSpec, waiter: &Waiter<'_>) -> Result<Running> {
             var: dir.join("var"),
             files: vec![],
             hostname: spec.name.clone(),
+            machine_id: machine_id(&spec.name, ""),
         },
         control: dir.join("control.sock"),
         place: Place::Cluster,

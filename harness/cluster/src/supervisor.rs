@@ -109,7 +109,8 @@ pub async fn spawn(spec: ClusterSpec, until: Until, listener: &dyn Listener) -> 
         .arg(ROLE)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::inherit())
+        // Whoever captures the output of `up` must not wait for the supervisor's end.
+        .stderr(Stdio::null())
         .current_dir("/")
         .process_group(0)
         .spawn()
@@ -143,10 +144,8 @@ pub async fn spawn(spec: ClusterSpec, until: Until, listener: &dyn Listener) -> 
     }
     let status = tokio::task::spawn_blocking(move || child.wait()).await.ok().and_then(io::Result::ok);
     let mut error = lost(&status.map_or_else(|| "it is gone".to_owned(), |s| s.to_string()));
-    if let Ok(Some(cleaned)) = owner::remove_stale(&order.name, &dir) {
-        if let Error::Supervisor { text, .. } = &mut error {
-            text.push_str(&format!("; removed {cleaned}"));
-        }
+    if let (Ok(Some(cleaned)), Error::Supervisor { text, .. }) = (owner::remove_stale(&order.name, &dir), &mut error) {
+        text.push_str(&format!("; removed {cleaned}"));
     }
     Err(error)
 }

@@ -349,6 +349,13 @@ fn shapes(state: &Path) -> Result<(), Failed> {
         let listed = running.node("node-1")?.exec(&["nvidia-smi", "-L"]).await?;
         ensure(listed.stdout.matches("H100").count() == 2, || format!("{listed:?}"))?;
 
+        // The kubelet knows the driver again at once.
+        let pods = support::Pods::new(&running.client());
+        let template = pods.template("1g.10gb").await?;
+        pods.create("after-the-change", Some(&template), |_| {}).await?;
+        pods.running("after-the-change").await?;
+        pods.delete(&["after-the-change"]).await?;
+
         running.shape(&[shape("node-2", "1xL4", false)], &Silent).await?;
         ensure(devices().await?.len() == 1, || "node-1 is still published".into())?;
         ensure(running.nodes().len() == 1, || "node-1 is still there".into())?;

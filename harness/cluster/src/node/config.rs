@@ -14,7 +14,7 @@ use crate::{
     control_plane::{environment, inner_server, path},
     error::{Error, Result},
     images, kubeconfig, net, oci,
-    ns::root::Root,
+    ns::root::{Root, machine_id},
     pki::{Authority, Subject},
     programs::Programs,
     rpc::Launch,
@@ -244,6 +244,7 @@ fn root(node: &NodeDir, shared: &Shared<'_>, wrapper: &Path, cni_bin: &Path) -> 
             ("/etc/cni/net.d/10-pods.conflist".into(), format!("{cni:#}\n")),
         ],
         hostname: node.name.clone(),
+        machine_id: machine_id(&shared.cluster.to_string_lossy(), &node.name),
     })
 }
 

@@ -36,6 +36,15 @@ pub(crate) struct Root {
     pub files: Vec<(PathBuf, String)>,
     /// Host name, also in /etc/hosts.
     pub hostname: String,
+    /// 32 hexadecimal digits.
+    pub machine_id: String,
+}
+
+/// A machine id that belongs to these names.
+pub(crate) fn machine_id(cluster: &str, node: &str) -> String {
+    use sha2::Digest as _;
+    let digest = sha2::Sha256::digest(format!("{cluster}/{node}"));
+    digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
 type Step<T = ()> = Result<T, Refused>;
@@ -122,7 +131,7 @@ impl Root {
         let (sys, net) = (proc.join("sys"), proc.join("sys/net"));
         bind(&sys, &sys)?;
         bind(&net, &net)?;
-        read_only(&sys)
+        read_only(&sys).map_err(cannot_protect(&sys))
     }
 
     /// The host's /sys, and below it every cgroup mount, read-only: nobody here can make a cgroup, root or not.
@@ -130,7 +139,11 @@ impl Root {
         let sys = self.at.join("sys");
         bind(Path::new("/sys"), &sys)?;
         for below in mounts_below(&sys)? {
-            read_only(&below)?;
+            match read_only(&below) {
+                // What an ordinary user cannot even reach (debugfs, tracefs) he cannot change either.
+                Ok(()) | Err(Errno::EACCES) => {}
+                Err(e) => return Err(cannot_protect(&below)(e)),
+            }
         }
         Ok(())
     }
@@ -149,6 +162,7 @@ impl Root {
             ("group", "root:x:0:\ntty:x:5:\nnogroup:x:65534:\n".to_owned()),
             ("hosts", format!("127.0.0.1 localhost\n127.0.1.1 {host}\n")),
             ("hostname", format!("{host}\n")),
+            ("machine-id", format!("{}\n", self.machine_id)),
             ("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n".to_owned()),
             // No resolver: nothing in here may ask one.
             ("resolv.conf", "# this cluster has no uplink\n".to_owned()),
@@ -169,7 +183,7 @@ impl Root {
         let none = None::<&str>;
         mount(Some(path), &here, none, MsFlags::MS_BIND, none)
             .map_err(|e| refused(&format!("binding {}", path.display()), e, "allow bind mounts in user namespaces"))?;
-        if writable { Ok(()) } else { read_only(&here) }
+        if writable { Ok(()) } else { read_only(&here).map_err(cannot_protect(&here)) }
     }
 }
 
@@ -219,8 +233,8 @@ fn place(from: &Path, to: &Path) -> Step {
 }
 
 /// Makes one mount read-only. In a user namespace the flags it has are locked, so they are repeated.
-fn read_only(at: &Path) -> Step {
-    let stat = nix::sys::statvfs::statvfs(at).map_err(|e| refused(&format!("looking at {}", at.display()), e, ""))?;
+fn read_only(at: &Path) -> nix::Result<()> {
+    let stat = nix::sys::statvfs::statvfs(at)?;
     let mut flags = MsFlags::MS_BIND | MsFlags::MS_REMOUNT | MsFlags::MS_RDONLY;
     use nix::sys::statvfs::FsFlags;
     for (has, keep) in [
@@ -236,7 +250,12 @@ fn read_only(at: &Path) -> Step {
         }
     }
     let none = None::<&str>;
-    mount(none, at, none, flags, none).map_err(|e| refused(&format!("making {} read-only", at.display()), e, "allow remounts in user namespaces"))
+    mount(none, at, none, flags, none)
+}
+
+fn cannot_protect(at: &Path) -> impl FnOnce(Errno) -> Refused + use<> {
+    let what = format!("making {} read-only", at.display());
+    move |e| refused(&what, e, "allow remounts in user namespaces")
 }
 
 /// Every mount point at or below a path, outermost first.
