@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cluster::{Cluster, ClusterSpec, NodeShape, Progress, Programs, Running};
+use cluster::{Cluster, ClusterSpec, NodeShape, Programs, Progress, Running};
 use support::{Pods, programs};
 
 const ROUNDS: usize = 3;
@@ -34,7 +34,10 @@ fn main() -> ExitCode {
         let api = runtime.block_on(api_alone(&dir));
         let times = Times::default();
         let running = runtime
-            .block_on(Cluster::start(spec(&dir, programs().expect("programs")), &|p: Progress| times.take(p)))
+            .block_on(Cluster::start(
+                spec(&dir, programs().expect("programs")),
+                &|p: Progress| times.take(p),
+            ))
             .expect("a cluster");
         let up = times.of("slices are published");
         resident.push(resident_mib(&dir));
@@ -47,8 +50,14 @@ fn main() -> ExitCode {
     }
     let (up, chain, pod) = (median(&mut ups), median(&mut chains), median(&mut pods));
     let resident = resident.into_iter().max().unwrap_or(0);
-    println!("up to published slices      {up:6.2} s   {:.2}x the chain of {chain:.2} s (limit {CHAIN_RATIO}x)", up / chain);
-    println!("pod with a MIG claim        {pod:6.2} s   created to Running, median of {} (limit {POD_SECONDS} s)", pods.len());
+    println!(
+        "up to published slices      {up:6.2} s   {:.2}x the chain of {chain:.2} s (limit {CHAIN_RATIO}x)",
+        up / chain
+    );
+    println!(
+        "pod with a MIG claim        {pod:6.2} s   created to Running, median of {} (limit {POD_SECONDS} s)",
+        pods.len()
+    );
     println!("whole cluster of one node   {resident:6} MiB (limit {RESIDENT_MIB} MiB)");
     if up / chain <= CHAIN_RATIO && pod <= POD_SECONDS && resident <= RESIDENT_MIB {
         ExitCode::SUCCESS
@@ -59,7 +68,11 @@ fn main() -> ExitCode {
 }
 
 fn shape(gpus: &str) -> NodeShape {
-    NodeShape { name: "node-1".into(), gpus: gpus.parse().expect("cards"), mig: true }
+    NodeShape {
+        name: "node-1".into(),
+        gpus: gpus.parse().expect("cards"),
+        mig: true,
+    }
 }
 
 fn spec(dir: &Path, programs: Programs) -> ClusterSpec {
@@ -80,16 +93,25 @@ struct Times(Mutex<Vec<(f64, String)>>);
 impl Times {
     fn take(&self, progress: Progress) {
         if let Progress::Reached { at, what } = progress {
-            self.0.lock().expect("no panic").push((at.as_secs_f64(), what));
+            self.0
+                .lock()
+                .expect("no panic")
+                .push((at.as_secs_f64(), what));
         }
     }
 
     fn find(&self, what: &str) -> Option<f64> {
-        self.0.lock().expect("no panic").iter().find(|(_, w)| w == what).map(|(at, _)| *at)
+        self.0
+            .lock()
+            .expect("no panic")
+            .iter()
+            .find(|(_, w)| w == what)
+            .map(|(at, _)| *at)
     }
 
     fn of(&self, what: &str) -> f64 {
-        self.find(what).unwrap_or_else(|| panic!("never reached: {what}"))
+        self.find(what)
+            .unwrap_or_else(|| panic!("never reached: {what}"))
     }
 }
 
@@ -99,7 +121,13 @@ async fn api_alone(dir: &Path) -> f64 {
     fs::write(&idle, "#!/bin/sh\nexec sleep 1000\n").expect("a script");
     fs::set_permissions(&idle, fs::Permissions::from_mode(0o755)).expect("an executable script");
     let mut programs = programs().expect("programs");
-    for name in ["kube-controller-manager", "kube-scheduler", "kubelet", "containerd", "gpu-kubelet-plugin"] {
+    for name in [
+        "kube-controller-manager",
+        "kube-scheduler",
+        "kubelet",
+        "containerd",
+        "gpu-kubelet-plugin",
+    ] {
         programs = programs.with(name, &idle);
     }
     let times = Times::default();
@@ -120,8 +148,12 @@ async fn api_alone(dir: &Path) -> f64 {
 /// The driver from its start to its slices, on a cluster that waits for nothing else.
 async fn driver_alone(running: &Running) -> f64 {
     let times = Times::default();
-    running.shape(&[shape("2xA100-SXM4-40GB")], &|p: Progress| times.take(p)).await.expect("other cards");
-    times.of("slices are published") - times.of("node node-1 has 2xA100-SXM4-40GB and no trace of use")
+    running
+        .shape(&[shape("2xA100-SXM4-40GB")], &|p: Progress| times.take(p))
+        .await
+        .expect("other cards");
+    times.of("slices are published")
+        - times.of("node node-1 has 2xA100-SXM4-40GB and no trace of use")
 }
 
 async fn pod_times(running: &Running) -> Vec<f64> {
@@ -131,7 +163,9 @@ async fn pod_times(running: &Running) -> Vec<f64> {
     for round in 0..5 {
         let name = format!("pod-{round}");
         let begun = Instant::now();
-        pods.create(&name, Some(&template), |_| {}).await.expect("a pod");
+        pods.create(&name, Some(&template), |_| {})
+            .await
+            .expect("a pod");
         pods.running(&name).await.expect("it runs");
         times.push(begun.elapsed().as_secs_f64());
         pods.delete(&[&name]).await.expect("an end");
@@ -147,9 +181,18 @@ fn resident_mib(dir: &Path) -> u64 {
         .expect("/proc")
         .flatten()
         .filter(|e| e.file_name().to_string_lossy() != own)
-        .filter(|e| fs::read_to_string(e.path().join("mountinfo")).is_ok_and(|m| m.contains(&needle)))
+        .filter(|e| {
+            fs::read_to_string(e.path().join("mountinfo")).is_ok_and(|m| m.contains(&needle))
+        })
         .filter_map(|e| fs::read_to_string(e.path().join("smaps_rollup")).ok())
-        .filter_map(|text| text.lines().find(|l| l.starts_with("Pss:"))?.split_whitespace().nth(1)?.parse::<u64>().ok())
+        .filter_map(|text| {
+            text.lines()
+                .find(|l| l.starts_with("Pss:"))?
+                .split_whitespace()
+                .nth(1)?
+                .parse::<u64>()
+                .ok()
+        })
         .sum();
     kib / 1024
 }
@@ -158,4 +201,3 @@ fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }
-

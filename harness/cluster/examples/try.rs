@@ -11,7 +11,11 @@ fn main() {
         nodes: (0..nodes)
             .map(|n| cluster::NodeShape {
                 name: format!("node-{}", n + 1),
-                gpus: args.get(3).map_or("1xA100-SXM4-40GB", |g| g).parse().expect("cards"),
+                gpus: args
+                    .get(3)
+                    .map_or("1xA100-SXM4-40GB", |g| g)
+                    .parse()
+                    .expect("cards"),
                 mig: true,
             })
             .collect(),
@@ -19,7 +23,10 @@ fn main() {
         exe: None,
         image_cache: None,
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("runtime");
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .expect("runtime");
     let code = runtime.block_on(async {
         match cluster::Cluster::start(spec, &|p: cluster::Progress| eprintln!("{p}")).await {
             Ok(running) => {

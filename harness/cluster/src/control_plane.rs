@@ -1,7 +1,11 @@
 //! Command lines of etcd, the API server, the controller manager and the scheduler.
 //! Not when they start (`start`) nor where they come from (`components`).
 //! Pure but for the certificates that it has issued: a layout in, launches out.
-use std::{collections::BTreeMap, net::{IpAddr, Ipv4Addr}, path::{Path, PathBuf}};
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, Ipv4Addr},
+    path::{Path, PathBuf},
+};
 
 use crate::{
     error::Result,
@@ -22,7 +26,10 @@ pub(crate) fn inner_server() -> String {
 /// Environment of every component.
 pub(crate) fn environment() -> BTreeMap<String, String> {
     BTreeMap::from([
-        ("PATH".into(), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".into()),
+        (
+            "PATH".into(),
+            "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".into(),
+        ),
         ("HOME".into(), "/root".into()),
         ("TMPDIR".into(), "/tmp".into()),
     ])
@@ -47,91 +54,138 @@ impl ControlPlane {
         let launch = |name: &str, args: Vec<String>| -> Result<Launch> {
             let mut argv = vec![path(programs.path(name)?)];
             argv.extend(args);
-            Ok(Launch { name: name.into(), argv, env: environment(), log: logs.join(format!("{name}.log")) })
+            Ok(Launch {
+                name: name.into(),
+                argv,
+                env: environment(),
+                log: logs.join(format!("{name}.log")),
+            })
         };
 
-        let etcd_serving = authority.issue(&Subject::user("etcd", "etcd").serves(&["localhost"], &[localhost]))?;
-        let etcd_client = authority.issue(&Subject::user("apiserver-etcd-client", "kube-apiserver"))?;
-        let etcd = launch("etcd", vec![
-            "--name=etcd".into(),
-            format!("--data-dir={}", path(&dir.join("etcd"))),
-            "--unsafe-no-fsync".into(),
-            "--listen-client-urls=https://127.0.0.1:2379".into(),
-            "--advertise-client-urls=https://127.0.0.1:2379".into(),
-            "--listen-peer-urls=https://127.0.0.1:2380".into(),
-            "--initial-advertise-peer-urls=https://127.0.0.1:2380".into(),
-            "--initial-cluster=etcd=https://127.0.0.1:2380".into(),
-            format!("--cert-file={}", path(&etcd_serving.certificate)),
-            format!("--key-file={}", path(&etcd_serving.key)),
-            format!("--trusted-ca-file={ca}"),
-            "--client-cert-auth".into(),
-            format!("--peer-cert-file={}", path(&etcd_serving.certificate)),
-            format!("--peer-key-file={}", path(&etcd_serving.key)),
-            format!("--peer-trusted-ca-file={ca}"),
-            "--peer-client-cert-auth".into(),
-            "--log-level=warn".into(),
-        ])?;
-
-        let serving = authority.issue(
-            &Subject::user("apiserver", "kube-apiserver").serves(
-                &["kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local", "localhost"],
-                &[localhost, net::GATEWAY.into(), net::KUBERNETES_SERVICE.into()],
-            ),
+        let etcd_serving =
+            authority.issue(&Subject::user("etcd", "etcd").serves(&["localhost"], &[localhost]))?;
+        let etcd_client =
+            authority.issue(&Subject::user("apiserver-etcd-client", "kube-apiserver"))?;
+        let etcd = launch(
+            "etcd",
+            vec![
+                "--name=etcd".into(),
+                format!("--data-dir={}", path(&dir.join("etcd"))),
+                "--unsafe-no-fsync".into(),
+                "--listen-client-urls=https://127.0.0.1:2379".into(),
+                "--advertise-client-urls=https://127.0.0.1:2379".into(),
+                "--listen-peer-urls=https://127.0.0.1:2380".into(),
+                "--initial-advertise-peer-urls=https://127.0.0.1:2380".into(),
+                "--initial-cluster=etcd=https://127.0.0.1:2380".into(),
+                format!("--cert-file={}", path(&etcd_serving.certificate)),
+                format!("--key-file={}", path(&etcd_serving.key)),
+                format!("--trusted-ca-file={ca}"),
+                "--client-cert-auth".into(),
+                format!("--peer-cert-file={}", path(&etcd_serving.certificate)),
+                format!("--peer-key-file={}", path(&etcd_serving.key)),
+                format!("--peer-trusted-ca-file={ca}"),
+                "--peer-client-cert-auth".into(),
+                "--log-level=warn".into(),
+            ],
         )?;
-        let kubelet_client = authority.issue(&Subject::user("apiserver-kubelet-client", KUBELET_CLIENT))?;
+
+        let serving = authority.issue(&Subject::user("apiserver", "kube-apiserver").serves(
+            &[
+                "kubernetes",
+                "kubernetes.default",
+                "kubernetes.default.svc",
+                "kubernetes.default.svc.cluster.local",
+                "localhost",
+            ],
+            &[
+                localhost,
+                net::GATEWAY.into(),
+                net::KUBERNETES_SERVICE.into(),
+            ],
+        ))?;
+        let kubelet_client =
+            authority.issue(&Subject::user("apiserver-kubelet-client", KUBELET_CLIENT))?;
         let (sa_key, sa_pub) = authority.service_account_keys()?;
-        let apiserver = launch("kube-apiserver", vec![
-            "--etcd-servers=https://127.0.0.1:2379".into(),
-            format!("--etcd-cafile={ca}"),
-            format!("--etcd-certfile={}", path(&etcd_client.certificate)),
-            format!("--etcd-keyfile={}", path(&etcd_client.key)),
-            format!("--secure-port={API_PORT}"),
-            format!("--advertise-address={}", net::GATEWAY),
-            format!("--tls-cert-file={}", path(&serving.certificate)),
-            format!("--tls-private-key-file={}", path(&serving.key)),
-            format!("--client-ca-file={ca}"),
-            format!("--kubelet-certificate-authority={ca}"),
-            format!("--kubelet-client-certificate={}", path(&kubelet_client.certificate)),
-            format!("--kubelet-client-key={}", path(&kubelet_client.key)),
-            "--kubelet-preferred-address-types=InternalIP".into(),
-            "--service-account-issuer=https://kubernetes.default.svc.cluster.local".into(),
-            format!("--service-account-signing-key-file={}", path(&sa_key)),
-            format!("--service-account-key-file={}", path(&sa_pub)),
-            format!("--service-cluster-ip-range={}", net::SERVICES),
-            "--authorization-mode=Node,RBAC".into(),
-            "--enable-admission-plugins=NodeRestriction".into(),
-            "--allow-privileged=true".into(),
-            "--profiling=false".into(),
-        ])?;
+        let apiserver = launch(
+            "kube-apiserver",
+            vec![
+                "--etcd-servers=https://127.0.0.1:2379".into(),
+                format!("--etcd-cafile={ca}"),
+                format!("--etcd-certfile={}", path(&etcd_client.certificate)),
+                format!("--etcd-keyfile={}", path(&etcd_client.key)),
+                format!("--secure-port={API_PORT}"),
+                format!("--advertise-address={}", net::GATEWAY),
+                format!("--tls-cert-file={}", path(&serving.certificate)),
+                format!("--tls-private-key-file={}", path(&serving.key)),
+                format!("--client-ca-file={ca}"),
+                format!("--kubelet-certificate-authority={ca}"),
+                format!(
+                    "--kubelet-client-certificate={}",
+                    path(&kubelet_client.certificate)
+                ),
+                format!("--kubelet-client-key={}", path(&kubelet_client.key)),
+                "--kubelet-preferred-address-types=InternalIP".into(),
+                "--service-account-issuer=https://kubernetes.default.svc.cluster.local".into(),
+                format!("--service-account-signing-key-file={}", path(&sa_key)),
+                format!("--service-account-key-file={}", path(&sa_pub)),
+                format!("--service-cluster-ip-range={}", net::SERVICES),
+                "--authorization-mode=Node,RBAC".into(),
+                "--enable-admission-plugins=NodeRestriction".into(),
+                "--allow-privileged=true".into(),
+                "--profiling=false".into(),
+            ],
+        )?;
 
         let kubeconfig = |file: &str, user: &str| -> Result<String> {
             let identity = authority.issue(&Subject::user(file, user))?;
             let config = dir.join("kubeconfigs").join(file);
-            kubeconfig::by_path(&config, &inner_server(), &authority.certificate(), &identity)?;
+            kubeconfig::by_path(
+                &config,
+                &inner_server(),
+                &authority.certificate(),
+                &identity,
+            )?;
             Ok(path(&config))
         };
-        let controller_manager = launch("kube-controller-manager", vec![
-            format!("--kubeconfig={}", kubeconfig("controller-manager", "system:kube-controller-manager")?),
-            format!("--root-ca-file={ca}"),
-            format!("--service-account-private-key-file={}", path(&sa_key)),
-            "--use-service-account-credentials=true".into(),
-            "--leader-elect=false".into(),
-            // The client-side limits (20 and 50 a second) alone cost seconds of a start.
-            "--kube-api-qps=1000".into(),
-            "--kube-api-burst=2000".into(),
-            "--secure-port=0".into(),
-            "--profiling=false".into(),
-        ])?;
-        let scheduler = launch("kube-scheduler", vec![
-            format!("--kubeconfig={}", kubeconfig("scheduler", "system:kube-scheduler")?),
-            "--leader-elect=false".into(),
-            // The client-side limits (20 and 50 a second) alone cost seconds of a start.
-            "--kube-api-qps=1000".into(),
-            "--kube-api-burst=2000".into(),
-            "--secure-port=0".into(),
-            "--profiling=false".into(),
-        ])?;
-        Ok(ControlPlane { etcd, apiserver, controller_manager, scheduler })
+        let controller_manager = launch(
+            "kube-controller-manager",
+            vec![
+                format!(
+                    "--kubeconfig={}",
+                    kubeconfig("controller-manager", "system:kube-controller-manager")?
+                ),
+                format!("--root-ca-file={ca}"),
+                format!("--service-account-private-key-file={}", path(&sa_key)),
+                "--use-service-account-credentials=true".into(),
+                "--leader-elect=false".into(),
+                // The client-side limits (20 and 50 a second) alone cost seconds of a start.
+                "--kube-api-qps=1000".into(),
+                "--kube-api-burst=2000".into(),
+                "--secure-port=0".into(),
+                "--profiling=false".into(),
+            ],
+        )?;
+        let scheduler = launch(
+            "kube-scheduler",
+            vec![
+                format!(
+                    "--kubeconfig={}",
+                    kubeconfig("scheduler", "system:kube-scheduler")?
+                ),
+                "--leader-elect=false".into(),
+                // The client-side limits (20 and 50 a second) alone cost seconds of a start.
+                "--kube-api-qps=1000".into(),
+                "--kube-api-burst=2000".into(),
+                "--secure-port=0".into(),
+                "--profiling=false".into(),
+            ],
+        )?;
+        Ok(ControlPlane {
+            etcd,
+            apiserver,
+            controller_manager,
+            scheduler,
+        })
     }
 }
 
@@ -141,8 +195,14 @@ pub(crate) fn path(path: &Path) -> String {
 }
 
 /// The kubeconfig for people, with the loopback listener's address.
-pub(crate) fn admin_kubeconfig(dir: &Path, name: &str, authority: &Authority, port: u16) -> Result<PathBuf> {
-    let admin = authority.issue(&Subject::user("admin", "kubernetes-admin").group("system:masters"))?;
+pub(crate) fn admin_kubeconfig(
+    dir: &Path,
+    name: &str,
+    authority: &Authority,
+    port: u16,
+) -> Result<PathBuf> {
+    let admin =
+        authority.issue(&Subject::user("admin", "kubernetes-admin").group("system:masters"))?;
     let file = dir.join("kubeconfig");
     kubeconfig::embedded(
         &file,

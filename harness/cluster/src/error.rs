@@ -87,7 +87,9 @@ pub enum Error {
         code: i32,
     },
     /// Another process owns a cluster of this name or folder.
-    #[error("cluster {name} is already running (supervisor pid {pid}); use it, end it with `sliceproof down {name}`, or choose another name")]
+    #[error(
+        "cluster {name} is already running (supervisor pid {pid}); use it, end it with `sliceproof down {name}`, or choose another name"
+    )]
     Busy {
         /// The cluster's name.
         name: String,
@@ -154,13 +156,23 @@ impl Error {
         }
     }
 
-    pub(crate) fn io(doing: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {
+    pub(crate) fn io(
+        doing: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> Error {
         let path = path.into();
-        move |source| Error::Io { doing, path, source }
+        move |source| Error::Io {
+            doing,
+            path,
+            source,
+        }
     }
 
     pub(crate) fn kube(doing: impl Into<String>) -> impl FnOnce(kube::Error) -> Error {
         let doing = doing.into();
-        move |source| Error::Kube { doing, source: Box::new(source) }
+        move |source| Error::Kube {
+            doing,
+            source: Box::new(source),
+        }
     }
 }

@@ -28,12 +28,36 @@ const LIMIT: Duration = Duration::from_secs(10);
 const QUESTIONS: &[(&str, &[&str])] = &[
     ("nvidia-smi.txt", &["nvidia-smi"]),
     ("nvidia-smi-L.txt", &["nvidia-smi", "-L"]),
-    ("cdi.yaml", &["sh", "-c", "for f in /run/cdi/*; do echo \"# $f\"; cat \"$f\"; done"]),
-    ("driver-checkpoint.json", &["cat", "/var/lib/kubelet/plugins/gpu.nvidia.com/checkpoint.json"]),
-    ("capabilities.txt", &["find", "/proc/driver/nvidia/capabilities", "-name", "access"]),
+    (
+        "cdi.yaml",
+        &[
+            "sh",
+            "-c",
+            "for f in /run/cdi/*; do echo \"# $f\"; cat \"$f\"; done",
+        ],
+    ),
+    (
+        "driver-checkpoint.json",
+        &[
+            "cat",
+            "/var/lib/kubelet/plugins/gpu.nvidia.com/checkpoint.json",
+        ],
+    ),
+    (
+        "capabilities.txt",
+        &[
+            "find",
+            "/proc/driver/nvidia/capabilities",
+            "-name",
+            "access",
+        ],
+    ),
     ("containers.txt", &["ctr", "containers", "list"]),
     ("tasks.txt", &["ctr", "tasks", "list"]),
-    ("processes.txt", &["busybox", "ps", "-o", "pid,ppid,stat,rss,args"]),
+    (
+        "processes.txt",
+        &["busybox", "ps", "-o", "pid,ppid,stat,rss,args"],
+    ),
     ("mounts.txt", &["cat", "/proc/self/mountinfo"]),
 ];
 
@@ -46,7 +70,11 @@ impl Running {
         let mut all = Gathered::new(dir)?;
         all.logs("logs", &self.dir().join("logs"))?;
         let nodes = self.nodes();
-        let busybox = self.programs().path("busybox")?.to_string_lossy().into_owned();
+        let busybox = self
+            .programs()
+            .path("busybox")?
+            .to_string_lossy()
+            .into_owned();
         let asked = futures::future::join_all(nodes.iter().map(|node| ask(node, &busybox)));
         let (objects, asked) = futures::future::join(self.objects(), asked).await;
         for (name, found) in objects {
@@ -90,12 +118,19 @@ type Found = std::result::Result<String, String>;
 
 async fn ask(node: &Node, busybox: &str) -> Vec<Found> {
     let answers = QUESTIONS.iter().map(|(_, argv)| async {
-        let argv: Vec<&str> = argv.iter().map(|word| if *word == "busybox" { busybox } else { word }).collect();
+        let argv: Vec<&str> = argv
+            .iter()
+            .map(|word| if *word == "busybox" { busybox } else { word })
+            .collect();
         match tokio::time::timeout(LIMIT, node.exec_with(&argv, "", LIMIT)).await {
             Err(_) => Err(format!("no answer within {} s", LIMIT.as_secs())),
             Ok(Err(error)) => Err(error.to_string()),
             Ok(Ok(output)) if output.code == 0 || !output.stdout.is_empty() => Ok(output.stdout),
-            Ok(Ok(output)) => Err(format!("exit code {}: {}", output.code, output.stderr.trim())),
+            Ok(Ok(output)) => Err(format!(
+                "exit code {}: {}",
+                output.code,
+                output.stderr.trim()
+            )),
         }
     });
     futures::future::join_all(answers).await
@@ -143,7 +178,10 @@ struct Gathered {
 impl Gathered {
     fn new(dir: &Path) -> Result<Self> {
         fs::create_dir_all(dir).map_err(Error::io("make", dir))?;
-        Ok(Gathered { dir: dir.into(), missing: String::new() })
+        Ok(Gathered {
+            dir: dir.into(),
+            missing: String::new(),
+        })
     }
 
     fn put(&mut self, name: &str, found: Found) -> Result<()> {
@@ -179,7 +217,10 @@ impl Gathered {
         for path in entries.flatten().map(|entry| entry.path()) {
             if path.extension().is_some_and(|extension| extension == "log") {
                 let file = path.file_name().unwrap_or_default().to_string_lossy();
-                self.put(&format!("{name}/{file}"), tail(&path, LOG).map_err(|error| error.to_string()))?;
+                self.put(
+                    &format!("{name}/{file}"),
+                    tail(&path, LOG).map_err(|error| error.to_string()),
+                )?;
             }
         }
         Ok(())
@@ -207,7 +248,10 @@ fn tail(path: &Path, most: u64) -> std::io::Result<String> {
         return Ok(text.into_owned());
     }
     let whole = text.split_once('\n').map_or("", |(_, rest)| rest);
-    Ok(format!("[{} bytes before this are left out]\n{whole}", length - whole.len() as u64))
+    Ok(format!(
+        "[{} bytes before this are left out]\n{whole}",
+        length - whole.len() as u64
+    ))
 }
 
 #[cfg(test)]
@@ -219,8 +263,14 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let log = folder.path().join("x.log");
         fs::write(&log, "first line\nsecond\nthird\n").expect("written");
-        assert_eq!(tail(&log, 100).expect("read"), "first line\nsecond\nthird\n");
-        assert_eq!(tail(&log, 10).expect("read"), "[18 bytes before this are left out]\nthird\n");
+        assert_eq!(
+            tail(&log, 100).expect("read"),
+            "first line\nsecond\nthird\n"
+        );
+        assert_eq!(
+            tail(&log, 10).expect("read"),
+            "[18 bytes before this are left out]\nthird\n"
+        );
     }
 
     #[test]
@@ -232,10 +282,18 @@ mod tests {
         let mut all = Gathered::new(&dir).expect("made");
         all.logs("logs", folder.path()).expect("copied");
         all.logs("none", Path::new("/no/such")).expect("noted");
-        all.put("nodes/n/cdi.yaml", Err("no answer".into())).expect("noted");
+        all.put("nodes/n/cdi.yaml", Err("no answer".into()))
+            .expect("noted");
         all.finish().expect("written");
-        assert_eq!(fs::read_to_string(dir.join("logs/a.log")).expect("there"), "text");
-        assert_eq!(fs::read_dir(dir.join("logs")).expect("there").count(), 1, "only logs are taken");
+        assert_eq!(
+            fs::read_to_string(dir.join("logs/a.log")).expect("there"),
+            "text"
+        );
+        assert_eq!(
+            fs::read_dir(dir.join("logs")).expect("there").count(),
+            1,
+            "only logs are taken"
+        );
         let missing = fs::read_to_string(dir.join("missing.txt")).expect("there");
         assert!(missing.contains("none: No such file"), "{missing}");
         assert!(missing.contains("nodes/n/cdi.yaml: no answer"), "{missing}");
@@ -243,9 +301,19 @@ mod tests {
 
     #[test]
     fn an_object_is_written_with_its_kind() {
-        let class = DeviceClass { metadata: kube::api::ObjectMeta { name: Some("mig".into()), ..Default::default() }, ..Default::default() };
+        let class = DeviceClass {
+            metadata: kube::api::ObjectMeta {
+                name: Some("mig".into()),
+                ..Default::default()
+            },
+            ..Default::default()
+        };
         let text = manifest(&class).expect("YAML");
-        assert!(text.starts_with("apiVersion: resource.k8s.io/v1\n") || text.contains("kind: DeviceClass"), "{text}");
+        assert!(
+            text.starts_with("apiVersion: resource.k8s.io/v1\n")
+                || text.contains("kind: DeviceClass"),
+            "{text}"
+        );
         assert!(text.contains("name: mig"), "{text}");
     }
 }

@@ -60,11 +60,15 @@ impl Children {
                 Ok(status) => {
                     let Some(pid) = status.pid() else { continue };
                     let mut table = self.lock();
-                    let Ok(status) = waitpid(pid, Some(WaitPidFlag::WNOHANG)) else { continue };
+                    let Ok(status) = waitpid(pid, Some(WaitPidFlag::WNOHANG)) else {
+                        continue;
+                    };
                     if let Some(slot) = table.loose.get_mut(&pid.as_raw()) {
                         *slot = Some(status);
-                    } else if let Some(program) =
-                        table.programs.values_mut().find(|p| p.pid == pid.as_raw() && p.ended.is_none())
+                    } else if let Some(program) = table
+                        .programs
+                        .values_mut()
+                        .find(|p| p.pid == pid.as_raw() && p.ended.is_none())
                     {
                         program.ended = Some(in_words(status));
                     }
@@ -82,7 +86,11 @@ impl Children {
 
     fn start(&self, launch: Launch) -> Result<(), String> {
         let mut table = self.lock();
-        if table.programs.get(&launch.name).is_some_and(|p| p.ended.is_none()) {
+        if table
+            .programs
+            .get(&launch.name)
+            .is_some_and(|p| p.ended.is_none())
+        {
             return Err(format!("{} is running already", launch.name));
         }
         let log = fs::OpenOptions::new()
@@ -97,8 +105,13 @@ impl Children {
             .stderr(errors)
             .spawn()
             .map_err(|e| format!("cannot start {}: {e}", launch.argv[0]))?;
-        let program =
-            Program { name: launch.name.clone(), pid: child.id() as i32, log: launch.log, ended: None, stopped: false };
+        let program = Program {
+            name: launch.name.clone(),
+            pid: child.id() as i32,
+            log: launch.log,
+            ended: None,
+            stopped: false,
+        };
         table.programs.insert(launch.name, program);
         self.ended.notify_all();
         Ok(())
@@ -107,7 +120,9 @@ impl Children {
     fn stop(&self, name: &str, grace: Duration) -> Result<(), String> {
         let pid = {
             let mut table = self.lock();
-            let Some(program) = table.programs.get_mut(name) else { return Ok(()) };
+            let Some(program) = table.programs.get_mut(name) else {
+                return Ok(());
+            };
             if program.ended.is_some() {
                 return Ok(());
             }
@@ -122,7 +137,11 @@ impl Children {
                 if left.is_zero() {
                     return false;
                 }
-                table = self.ended.wait_timeout(table, left).unwrap_or_else(PoisonError::into_inner).0;
+                table = self
+                    .ended
+                    .wait_timeout(table, left)
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .0;
             }
             true
         };
@@ -131,14 +150,28 @@ impl Children {
             return Ok(());
         }
         let _ = kill(pid, Signal::SIGKILL);
-        if gone(Duration::from_secs(10)) { Ok(()) } else { Err(format!("{name} (pid {pid}) does not end")) }
+        if gone(Duration::from_secs(10)) {
+            Ok(())
+        } else {
+            Err(format!("{name} (pid {pid}) does not end"))
+        }
     }
 
-    fn run(&self, argv: &[String], env: &BTreeMap<String, String>, stdin: &str, limit: Duration) -> Result<Output, String> {
+    fn run(
+        &self,
+        argv: &[String],
+        env: &BTreeMap<String, String>,
+        stdin: &str,
+        limit: Duration,
+    ) -> Result<Output, String> {
         let mut child = {
             let mut table = self.lock();
             let child = command(argv, env)?
-                .stdin(if stdin.is_empty() { Stdio::null() } else { Stdio::piped() })
+                .stdin(if stdin.is_empty() {
+                    Stdio::null()
+                } else {
+                    Stdio::piped()
+                })
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped())
                 .spawn()
@@ -164,20 +197,32 @@ impl Children {
             if left.is_zero() {
                 break None;
             }
-            table = self.ended.wait_timeout(table, left).unwrap_or_else(PoisonError::into_inner).0;
+            table = self
+                .ended
+                .wait_timeout(table, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
         };
         table.loose.remove(&pid);
         drop(table);
         let Some(status) = status else {
             let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
-            return Err(format!("{} did not end within {} s", argv[0], limit.as_secs()));
+            return Err(format!(
+                "{} did not end within {} s",
+                argv[0],
+                limit.as_secs()
+            ));
         };
         let code = match status {
             WaitStatus::Exited(_, code) => code,
             WaitStatus::Signaled(_, signal, _) => 128 + signal as i32,
             _ => 255,
         };
-        Ok(Output { code, stdout: out.join().unwrap_or_default(), stderr: err.join().unwrap_or_default() })
+        Ok(Output {
+            code,
+            stdout: out.join().unwrap_or_default(),
+            stderr: err.join().unwrap_or_default(),
+        })
     }
 
     fn programs(&self) -> Vec<Program> {
@@ -187,11 +232,18 @@ impl Children {
     fn answer(&self, request: Request) -> Reply {
         let result = match request {
             Request::Start(launch) => self.start(launch).map(|()| Reply::Done),
-            Request::Stop { name, grace_ms } => self.stop(&name, Duration::from_millis(grace_ms)).map(|()| Reply::Done),
+            Request::Stop { name, grace_ms } => self
+                .stop(&name, Duration::from_millis(grace_ms))
+                .map(|()| Reply::Done),
             Request::Status => Ok(Reply::Programs(self.programs())),
-            Request::Run { argv, env, stdin, limit_ms } => {
-                self.run(&argv, &env, &stdin, Duration::from_millis(limit_ms)).map(Reply::Output)
-            }
+            Request::Run {
+                argv,
+                env,
+                stdin,
+                limit_ms,
+            } => self
+                .run(&argv, &env, &stdin, Duration::from_millis(limit_ms))
+                .map(Reply::Output),
             Request::Exists { path } => Ok(Reply::Exists(path.exists())),
             Request::EnterHost { dir } => crate::node::host::enter(&dir).map(|()| Reply::Done),
         };
@@ -200,7 +252,9 @@ impl Children {
 }
 
 fn command(argv: &[String], env: &BTreeMap<String, String>) -> Result<Command, String> {
-    let Some((program, args)) = argv.split_first() else { return Err("nothing to start".into()) };
+    let Some((program, args)) = argv.split_first() else {
+        return Err("nothing to start".into());
+    };
     let mut command = Command::new(program);
     command.args(args).env_clear().envs(env);
     Ok(command)
@@ -277,10 +331,14 @@ pub(crate) fn carry_connections(to: std::net::SocketAddr) -> io::Result<()> {
     let listener = std::net::TcpListener::from(io::stdout().as_fd().try_clone_to_owned()?);
     listener.set_nonblocking(true)?;
     thread::Builder::new().name("carry".into()).spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .build();
         let Ok(runtime) = runtime else { return };
         runtime.block_on(async move {
-            let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
+            let Ok(listener) = tokio::net::TcpListener::from_std(listener) else {
+                return;
+            };
             loop {
                 let Ok((mut near, _)) = listener.accept().await else {
                     tokio::task::yield_now().await;
@@ -302,7 +360,11 @@ pub(crate) fn carry_connections(to: std::net::SocketAddr) -> io::Result<()> {
 /// The first process of a set of namespaces: waits for the init it started and ends as that ends.
 pub(crate) fn stand_by(argv0: &str, role: &str, rest: &[&Path]) -> i32 {
     use std::os::unix::process::CommandExt;
-    let child = Command::new("/proc/self/exe").arg0(argv0).arg(role).args(rest).spawn();
+    let child = Command::new("/proc/self/exe")
+        .arg0(argv0)
+        .arg(role)
+        .args(rest)
+        .spawn();
     match child.and_then(|mut child| child.wait()) {
         Ok(status) => status.code().unwrap_or(137),
         Err(e) => {

@@ -20,7 +20,13 @@ pub(crate) fn by_path(path: &Path, server: &str, ca: &Path, identity: &Identity)
 }
 
 /// Writes a kubeconfig that holds the certificates, so that the one file can be copied away.
-pub(crate) fn embedded(path: &Path, server: &str, ca: &Path, identity: &Identity, context: &str) -> Result<()> {
+pub(crate) fn embedded(
+    path: &Path,
+    server: &str,
+    ca: &Path,
+    identity: &Identity,
+    context: &str,
+) -> Result<()> {
     write(
         path,
         json!({"server": server, "certificate-authority-data": data(ca)?}),
@@ -30,7 +36,9 @@ pub(crate) fn embedded(path: &Path, server: &str, ca: &Path, identity: &Identity
 }
 
 fn data(path: &Path) -> Result<k8s_openapi::ByteString> {
-    Ok(k8s_openapi::ByteString(fs::read(path).map_err(Error::io("read", path))?))
+    Ok(k8s_openapi::ByteString(
+        fs::read(path).map_err(Error::io("read", path))?,
+    ))
 }
 
 fn write(path: &Path, cluster: Value, user: Value, name: &str) -> Result<()> {

@@ -44,12 +44,22 @@ pub(crate) fn cluster() -> Result<(), Refused> {
         let net = connect()?;
         up(&net, "lo").await?;
         address(&net, "lo", KUBERNETES_SERVICE, 32).await?;
-        net.link().add(LinkBridge::new(BRIDGE).build()).execute().await.map_err(lacks("a bridge", "CONFIG_BRIDGE"))?;
+        net.link()
+            .add(LinkBridge::new(BRIDGE).build())
+            .execute()
+            .await
+            .map_err(lacks("a bridge", "CONFIG_BRIDGE"))?;
         address(&net, BRIDGE, GATEWAY, 24).await?;
         up(&net, BRIDGE).await?;
         // The end of the road: what is not of this cluster is refused at once instead of being asked for.
-        let nowhere = RouteMessageBuilder::<Ipv4Addr>::new().kind(RouteType::Unreachable).build();
-        net.route().add(nowhere).execute().await.map_err(step("add the unreachable default route"))?;
+        let nowhere = RouteMessageBuilder::<Ipv4Addr>::new()
+            .kind(RouteType::Unreachable)
+            .build();
+        net.route()
+            .add(nowhere)
+            .execute()
+            .await
+            .map_err(step("add the unreachable default route"))?;
         Ok(())
     })?;
     forward()
@@ -57,34 +67,63 @@ pub(crate) fn cluster() -> Result<(), Refused> {
 
 /// Leaves the cluster's network namespace for a node's own and ties the two together.
 pub(crate) fn node(index: u8) -> Result<(), Refused> {
-    let cluster_ns = fs::File::open("/proc/self/ns/net").map_err(|e| Refused::new(format!("cannot open /proc/self/ns/net: {e}"), ""))?;
+    let cluster_ns = fs::File::open("/proc/self/ns/net")
+        .map_err(|e| Refused::new(format!("cannot open /proc/self/ns/net: {e}"), ""))?;
     block_on(async {
         // A netlink socket stays in the namespace that it was made in.
         let outside = connect()?;
-        nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET).map_err(|e| explain("network", e))?;
+        nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET)
+            .map_err(|e| explain("network", e))?;
         let inside = connect()?;
         let peer = format!("node{index}");
         let far_end = LinkMessageBuilder::<LinkUnspec>::default()
             .name(peer.clone())
             .append_extra_attribute(LinkAttribute::NetNsFd(cluster_ns.as_raw_fd()))
             .build();
-        let pair = LinkVeth::new("eth0", &peer).set_info_data(InfoData::Veth(InfoVeth::Peer(far_end))).build();
-        inside.link().add(pair).execute().await.map_err(lacks("a veth pair", "CONFIG_VETH"))?;
+        let pair = LinkVeth::new("eth0", &peer)
+            .set_info_data(InfoData::Veth(InfoVeth::Peer(far_end)))
+            .build();
+        inside
+            .link()
+            .add(pair)
+            .execute()
+            .await
+            .map_err(lacks("a veth pair", "CONFIG_VETH"))?;
         let bridge = find(&outside, BRIDGE).await?;
         let far = find(&outside, &peer).await?;
-        let to_bridge = LinkUnspec::new_with_index(far).controller(bridge).up().build();
-        outside.link().set(to_bridge).execute().await.map_err(step("attach the node to the bridge"))?;
+        let to_bridge = LinkUnspec::new_with_index(far)
+            .controller(bridge)
+            .up()
+            .build();
+        outside
+            .link()
+            .set(to_bridge)
+            .execute()
+            .await
+            .map_err(step("attach the node to the bridge"))?;
 
         up(&inside, "lo").await?;
         address(&inside, "eth0", node_address(index), 24).await?;
         up(&inside, "eth0").await?;
-        let default = RouteMessageBuilder::<Ipv4Addr>::new().gateway(GATEWAY).build();
-        inside.route().add(default).execute().await.map_err(step("add the node's default route"))?;
+        let default = RouteMessageBuilder::<Ipv4Addr>::new()
+            .gateway(GATEWAY)
+            .build();
+        inside
+            .route()
+            .add(default)
+            .execute()
+            .await
+            .map_err(step("add the node's default route"))?;
         let pods = RouteMessageBuilder::<Ipv4Addr>::new()
             .destination_prefix(pod_network(index), 24)
             .gateway(node_address(index))
             .build();
-        outside.route().add(pods).execute().await.map_err(step("add the route to the node's pods"))?;
+        outside
+            .route()
+            .add(pods)
+            .execute()
+            .await
+            .map_err(step("add the route to the node's pods"))?;
         Ok(())
     })
 }
@@ -92,7 +131,12 @@ pub(crate) fn node(index: u8) -> Result<(), Refused> {
 /// Lets this network namespace pass packets on (between pods and nodes; there is nowhere else to pass them to).
 pub(crate) fn forward() -> Result<(), Refused> {
     let path = "/proc/sys/net/ipv4/ip_forward";
-    fs::write(path, "1").map_err(|e| Refused::new(format!("cannot write {path}: {e}"), "mount /proc without masks"))
+    fs::write(path, "1").map_err(|e| {
+        Refused::new(
+            format!("cannot write {path}: {e}"),
+            "mount /proc without masks",
+        )
+    })
 }
 
 fn block_on(f: impl Future<Output = Result<(), Refused>>) -> Result<(), Refused> {
@@ -105,34 +149,63 @@ fn block_on(f: impl Future<Output = Result<(), Refused>>) -> Result<(), Refused>
 }
 
 fn connect() -> Result<Handle, Refused> {
-    let (connection, handle, _) =
-        rtnetlink::new_connection().map_err(|e| Refused::new(format!("cannot open a netlink socket: {e}"), "allow AF_NETLINK here"))?;
+    let (connection, handle, _) = rtnetlink::new_connection().map_err(|e| {
+        Refused::new(
+            format!("cannot open a netlink socket: {e}"),
+            "allow AF_NETLINK here",
+        )
+    })?;
     tokio::spawn(connection);
     Ok(handle)
 }
 
 async fn find(net: &Handle, name: &str) -> Result<u32, Refused> {
     let doing = step(&format!("find the link {name}"));
-    let found = net.link().get().match_name(name.to_owned()).execute().try_next().await;
-    found.map_err(doing)?.map(|m| m.header.index).ok_or_else(|| Refused::new(format!("there is no link {name}"), ""))
+    let found = net
+        .link()
+        .get()
+        .match_name(name.to_owned())
+        .execute()
+        .try_next()
+        .await;
+    found
+        .map_err(doing)?
+        .map(|m| m.header.index)
+        .ok_or_else(|| Refused::new(format!("there is no link {name}"), ""))
 }
 
 async fn up(net: &Handle, name: &str) -> Result<(), Refused> {
     let index = find(net, name).await?;
-    net.link().set(LinkUnspec::new_with_index(index).up().build()).execute().await.map_err(step(&format!("bring {name} up")))
+    net.link()
+        .set(LinkUnspec::new_with_index(index).up().build())
+        .execute()
+        .await
+        .map_err(step(&format!("bring {name} up")))
 }
 
 async fn address(net: &Handle, name: &str, address: Ipv4Addr, prefix: u8) -> Result<(), Refused> {
     let index = find(net, name).await?;
-    net.address().add(index, address.into(), prefix).execute().await.map_err(step(&format!("give {name} the address {address}/{prefix}")))
+    net.address()
+        .add(index, address.into(), prefix)
+        .execute()
+        .await
+        .map_err(step(&format!("give {name} the address {address}/{prefix}")))
 }
 
 fn step(doing: &str) -> impl FnOnce(rtnetlink::Error) -> Refused + use<> {
     let what = format!("cannot {doing}");
-    move |e| Refused::new(format!("{what}: {e}"), "the kernel refused a change of a network namespace of our own")
+    move |e| {
+        Refused::new(
+            format!("{what}: {e}"),
+            "the kernel refused a change of a network namespace of our own",
+        )
+    }
 }
 
 fn lacks(what: &str, option: &str) -> impl FnOnce(rtnetlink::Error) -> Refused + use<> {
-    let (what, remedy) = (format!("cannot make {what}"), format!("a kernel with {option} (module loaded) is needed"));
+    let (what, remedy) = (
+        format!("cannot make {what}"),
+        format!("a kernel with {option} (module loaded) is needed"),
+    );
     move |e| Refused::new(format!("{what}: {e}"), remedy)
 }

@@ -18,26 +18,42 @@ pub(crate) const DRIVER_GROUP: &str = "nvidia-dra-driver-gpu:kubelet-plugin";
 
 /// Creates what is not there yet.
 pub(crate) async fn create(client: &Client) -> Result<()> {
-    futures::future::try_join_all(wanted().into_iter().map(|object| create_one(client, object))).await.map(drop)
+    futures::future::try_join_all(
+        wanted()
+            .into_iter()
+            .map(|object| create_one(client, object)),
+    )
+    .await
+    .map(drop)
 }
 
 async fn create_one(client: &Client, object: Value) -> Result<()> {
-    let object: DynamicObject = serde_json::from_value(object)
-        .map_err(|e| Error::Kube { doing: "read one of our own objects".into(), source: Box::new(kube::Error::SerdeError(e)) })?;
-    let (kind, name) = (object.types.clone().unwrap_or_default(), object.metadata.name.clone().unwrap_or_default());
-    let gvk = GroupVersionKind::try_from(&kind)
-        .map_err(|e| Error::Init { doing: format!("create {name}"), message: e.to_string() })?;
+    let object: DynamicObject = serde_json::from_value(object).map_err(|e| Error::Kube {
+        doing: "read one of our own objects".into(),
+        source: Box::new(kube::Error::SerdeError(e)),
+    })?;
+    let (kind, name) = (
+        object.types.clone().unwrap_or_default(),
+        object.metadata.name.clone().unwrap_or_default(),
+    );
+    let gvk = GroupVersionKind::try_from(&kind).map_err(|e| Error::Init {
+        doing: format!("create {name}"),
+        message: e.to_string(),
+    })?;
     let api: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk(&gvk));
     match api.create(&PostParams::default(), &object).await {
         Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
-        other => other.map(drop).map_err(Error::kube(format!("create {} {name}", kind.kind))),
+        other => other
+            .map(drop)
+            .map_err(Error::kube(format!("create {} {name}", kind.kind))),
     }
 }
 
 fn wanted() -> Vec<Value> {
     let class = |name: &str, kind: &str, extended: Option<&str>| {
-        let expression =
-            format!("device.driver == 'gpu.nvidia.com' && device.attributes['gpu.nvidia.com'].type == '{kind}'");
+        let expression = format!(
+            "device.driver == 'gpu.nvidia.com' && device.attributes['gpu.nvidia.com'].type == '{kind}'"
+        );
         let mut spec = json!({"selectors": [{"cel": {"expression": expression}}]});
         if let Some(extended) = extended {
             spec["extendedResourceName"] = extended.into();

@@ -45,7 +45,11 @@ pub(crate) fn holder(dir: &Path) -> Option<String> {
         Err((mut file, _)) => {
             let mut pid = String::new();
             let _ = file.read_to_string(&mut pid);
-            Some(if pid.trim().is_empty() { "unknown".into() } else { pid.trim().into() })
+            Some(if pid.trim().is_empty() {
+                "unknown".into()
+            } else {
+                pid.trim().into()
+            })
         }
     }
 }
@@ -54,11 +58,20 @@ pub(crate) fn holder(dir: &Path) -> Option<String> {
 fn lock(path: &Path) -> Result<Option<Flock<File>>> {
     use std::os::unix::fs::MetadataExt;
     loop {
-        let open = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path);
+        let open = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true)
+            .open(path);
         let file = open.map_err(Error::io("open", path))?;
-        let Ok(lock) = Flock::lock(file, FlockArg::LockExclusiveNonblock) else { return Ok(None) };
+        let Ok(lock) = Flock::lock(file, FlockArg::LockExclusiveNonblock) else {
+            return Ok(None);
+        };
         let held = lock.metadata().map_err(Error::io("look at", path))?;
-        if fs::metadata(path).is_ok_and(|there| (there.dev(), there.ino()) == (held.dev(), held.ino())) {
+        if fs::metadata(path)
+            .is_ok_and(|there| (there.dev(), there.ino()) == (held.dev(), held.ino()))
+        {
             return Ok(Some(lock));
         }
     }
@@ -71,28 +84,51 @@ impl RunFolder {
             fs::create_dir_all(parent).map_err(Error::io("make", parent))?;
         }
         let path = lock_file(dir);
-        let mut lock = lock(&path)?
-            .ok_or_else(|| Error::Busy { name: name.into(), pid: holder(dir).unwrap_or_else(|| "unknown".into()) })?;
-        lock.set_len(0).and_then(|()| write!(lock, "{}", std::process::id())).map_err(Error::io("write", &path))?;
+        let mut lock = lock(&path)?.ok_or_else(|| Error::Busy {
+            name: name.into(),
+            pid: holder(dir).unwrap_or_else(|| "unknown".into()),
+        })?;
+        lock.set_len(0)
+            .and_then(|()| write!(lock, "{}", std::process::id()))
+            .map_err(Error::io("write", &path))?;
         let cleaned = if dir.exists() {
             let is_ours = dir.join(MARK).exists();
-            let is_empty = fs::read_dir(dir).map_err(Error::io("read", dir))?.next().is_none();
+            let is_empty = fs::read_dir(dir)
+                .map_err(Error::io("read", dir))?
+                .next()
+                .is_none();
             if !is_ours && !is_empty {
                 return Err(Error::Spec {
-                    what: format!("the run folder {} holds files that are not of a cluster", dir.display()),
+                    what: format!(
+                        "the run folder {} holds files that are not of a cluster",
+                        dir.display()
+                    ),
                     remedy: "choose an empty or a new folder".into(),
                 });
             }
             remove_tree(dir)?;
-            is_ours.then(|| format!("{}: left behind by a cluster {name} whose supervisor was killed", dir.display()))
+            is_ours.then(|| {
+                format!(
+                    "{}: left behind by a cluster {name} whose supervisor was killed",
+                    dir.display()
+                )
+            })
         } else {
             None
         };
         fs::create_dir(dir).map_err(Error::io("make", dir))?;
-        fs::set_permissions(dir, fs::Permissions::from_mode(0o700)).map_err(Error::io("protect", dir))?;
+        fs::set_permissions(dir, fs::Permissions::from_mode(0o700))
+            .map_err(Error::io("protect", dir))?;
         let mark = dir.join(MARK);
         fs::write(&mark, "").map_err(Error::io("write", &mark))?;
-        Ok((RunFolder { dir: dir.into(), is_there: true, _lock: lock }, cleaned))
+        Ok((
+            RunFolder {
+                dir: dir.into(),
+                is_there: true,
+                _lock: lock,
+            },
+            cleaned,
+        ))
     }
 
     /// Removes the folder and lets go of it.
@@ -148,7 +184,9 @@ pub(crate) fn remove_tree(dir: &Path) -> Result<()> {
 
 fn open_up(dir: &Path) {
     let _ = fs::set_permissions(dir, fs::Permissions::from_mode(0o700));
-    let Ok(entries) = fs::read_dir(dir) else { return };
+    let Ok(entries) = fs::read_dir(dir) else {
+        return;
+    };
     for entry in entries.flatten() {
         if entry.file_type().is_ok_and(|t| t.is_dir()) {
             open_up(&entry.path());
@@ -166,7 +204,12 @@ pub(crate) struct Lifeline {
 
 impl Lifeline {
     /// Starts the process that makes the namespaces. `listener` becomes the cluster's loopback listener.
-    pub(crate) fn start(exe: &Path, spec: &Path, listener: TcpListener, log: &Path) -> Result<Self> {
+    pub(crate) fn start(
+        exe: &Path,
+        spec: &Path,
+        listener: TcpListener,
+        log: &Path,
+    ) -> Result<Self> {
         let file = File::create(log).map_err(Error::io("write", log))?;
         let mut child = Command::new(exe)
             .arg("__cluster-ns")
@@ -181,7 +224,11 @@ impl Lifeline {
             .spawn()
             .map_err(Error::io("start", exe))?;
         let pipe = child.stdin.take();
-        Ok(Lifeline { child, pipe, log: log.into() })
+        Ok(Lifeline {
+            child,
+            pipe,
+            log: log.into(),
+        })
     }
 
     /// Why the namespaces are gone, if they are.
@@ -228,5 +275,9 @@ pub(crate) fn refusal(log: &str) -> Option<Error> {
 /// The last lines of a text.
 pub(crate) fn tail(text: &str, lines: usize) -> String {
     let all: Vec<&str> = text.lines().collect();
-    all[all.len().saturating_sub(lines)..].iter().map(|l| format!("  {l}")).collect::<Vec<_>>().join("\n")
+    all[all.len().saturating_sub(lines)..]
+        .iter()
+        .map(|l| format!("  {l}"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }

@@ -9,7 +9,8 @@ use std::{
 };
 
 use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, SanType,
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose, SanType,
 };
 
 use crate::error::{Error, Result};
@@ -31,7 +32,11 @@ pub(crate) struct Subject {
 
 impl Subject {
     pub(crate) fn user(file: impl Into<String>, user: impl Into<String>) -> Self {
-        Subject { file: file.into(), user: user.into(), ..Subject::default() }
+        Subject {
+            file: file.into(),
+            user: user.into(),
+            ..Subject::default()
+        }
     }
 
     pub(crate) fn group(mut self, group: &str) -> Self {
@@ -67,14 +72,23 @@ impl Authority {
         if certificate.exists() {
             let key = fs::read_to_string(&key_file).map_err(Error::io("read", &key_file))?;
             let key = KeyPair::from_pem(&key).map_err(&fail)?;
-            return Ok(Authority { dir: dir.into(), issuer: Issuer::new(authority_params(), key) });
+            return Ok(Authority {
+                dir: dir.into(),
+                issuer: Issuer::new(authority_params(), key),
+            });
         }
         fs::create_dir_all(dir).map_err(Error::io("make", dir))?;
         let params = authority_params();
         let key = KeyPair::generate().map_err(&fail)?;
-        write_private(&certificate, &params.self_signed(&key).map_err(&fail)?.pem())?;
+        write_private(
+            &certificate,
+            &params.self_signed(&key).map_err(&fail)?.pem(),
+        )?;
         write_private(&key_file, &key.serialize_pem())?;
-        Ok(Authority { dir: dir.into(), issuer: Issuer::new(params, key) })
+        Ok(Authority {
+            dir: dir.into(),
+            issuer: Issuer::new(params, key),
+        })
     }
 
     pub(crate) fn certificate(&self) -> PathBuf {
@@ -89,19 +103,30 @@ impl Authority {
             key: self.dir.join(format!("{}.key", subject.file)),
         };
         let mut params = CertificateParams::new(subject.names.clone()).map_err(&fail)?;
-        params.subject_alt_names.extend(subject.addresses.iter().copied().map(SanType::IpAddress));
-        params.distinguished_name.push(DnType::CommonName, subject.user.as_str());
+        params
+            .subject_alt_names
+            .extend(subject.addresses.iter().copied().map(SanType::IpAddress));
+        params
+            .distinguished_name
+            .push(DnType::CommonName, subject.user.as_str());
         if let Some(group) = &subject.group {
-            params.distinguished_name.push(DnType::OrganizationName, group.as_str());
+            params
+                .distinguished_name
+                .push(DnType::OrganizationName, group.as_str());
         }
         params.use_authority_key_identifier_extension = true;
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
         if !(subject.names.is_empty() && subject.addresses.is_empty()) {
-            params.extended_key_usages.push(ExtendedKeyUsagePurpose::ServerAuth);
+            params
+                .extended_key_usages
+                .push(ExtendedKeyUsagePurpose::ServerAuth);
         }
         let key = KeyPair::generate().map_err(&fail)?;
-        write_private(&identity.certificate, &params.signed_by(&key, &self.issuer).map_err(&fail)?.pem())?;
+        write_private(
+            &identity.certificate,
+            &params.signed_by(&key, &self.issuer).map_err(&fail)?.pem(),
+        )?;
         write_private(&identity.key, &key.serialize_pem())?;
         Ok(identity)
     }
@@ -121,19 +146,34 @@ fn authority_params() -> CertificateParams {
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params.distinguished_name = rcgen::DistinguishedName::new();
-    params.distinguished_name.push(DnType::CommonName, "sliceproof cluster");
-    params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    params
+        .distinguished_name
+        .push(DnType::CommonName, "sliceproof cluster");
+    params.key_usages = vec![
+        KeyUsagePurpose::DigitalSignature,
+        KeyUsagePurpose::KeyCertSign,
+        KeyUsagePurpose::CrlSign,
+    ];
     params
 }
 
 fn fault(subject: &str) -> impl Fn(rcgen::Error) -> Error {
     let subject = subject.to_owned();
-    move |e| Error::Pki { subject: subject.clone(), message: e.to_string() }
+    move |e| Error::Pki {
+        subject: subject.clone(),
+        message: e.to_string(),
+    }
 }
 
 /// Readable by the owner only.
 pub(crate) fn write_private(path: &Path, text: &str) -> Result<()> {
     use std::io::Write;
-    let file = fs::OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(path);
-    file.and_then(|mut f| f.write_all(text.as_bytes())).map_err(Error::io("write", path))
+    let file = fs::OpenOptions::new()
+        .create(true)
+        .truncate(true)
+        .write(true)
+        .mode(0o600)
+        .open(path);
+    file.and_then(|mut f| f.write_all(text.as_bytes()))
+        .map_err(Error::io("write", path))
 }

@@ -42,17 +42,29 @@ impl Programs {
     pub fn from_installed(installed: &components::Installed) -> Result<Self> {
         let path = |name: &&str| match installed.path(name) {
             Ok(path) => Ok(((*name).to_owned(), path.to_path_buf())),
-            Err(_) => Err(Error::MissingComponent { name: (*name).to_owned() }),
+            Err(_) => Err(Error::MissingComponent {
+                name: (*name).to_owned(),
+            }),
         };
-        Ok(Programs(Self::NEEDED.iter().map(path).collect::<Result<_>>()?))
+        Ok(Programs(
+            Self::NEEDED.iter().map(path).collect::<Result<_>>()?,
+        ))
     }
 
     /// Programs built by hand: file name = component name (the CNI plugins also without `cni-`).
     pub fn from_dir(dir: &Path) -> Self {
         let find = |name: &str| {
-            [name, name.trim_start_matches("cni-")].iter().map(|f| dir.join(f)).find(|p| p.is_file())
+            [name, name.trim_start_matches("cni-")]
+                .iter()
+                .map(|f| dir.join(f))
+                .find(|p| p.is_file())
         };
-        Programs::new(Self::NEEDED.iter().chain(&["kubectl"]).filter_map(|n| find(n).map(|p| ((*n).to_owned(), p))))
+        Programs::new(
+            Self::NEEDED
+                .iter()
+                .chain(&["kubectl"])
+                .filter_map(|n| find(n).map(|p| ((*n).to_owned(), p))),
+        )
     }
 
     /// Adds or replaces one.
@@ -63,13 +75,20 @@ impl Programs {
 
     /// The path of one.
     pub fn path(&self, name: &str) -> Result<&Path> {
-        self.0.get(name).map(PathBuf::as_path).ok_or_else(|| Error::MissingComponent { name: name.into() })
+        self.0
+            .get(name)
+            .map(PathBuf::as_path)
+            .ok_or_else(|| Error::MissingComponent { name: name.into() })
     }
 
     /// All paths, symbolic links resolved, so that they can be bound into a namespace.
     pub(crate) fn all(&self) -> Vec<PathBuf> {
-        let mut all: Vec<PathBuf> =
-            self.0.values().flat_map(|p| [p.canonicalize().ok(), Some(p.clone())]).flatten().collect();
+        let mut all: Vec<PathBuf> = self
+            .0
+            .values()
+            .flat_map(|p| [p.canonicalize().ok(), Some(p.clone())])
+            .flatten()
+            .collect();
         all.sort();
         all.dedup();
         all

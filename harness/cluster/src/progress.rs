@@ -33,7 +33,15 @@ impl std::fmt::Display for Progress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Progress::Reached { at, what } => write!(f, "{:5.1}s  {what}", at.as_secs_f64()),
-            Progress::Waiting { at, what, last_seen } => write!(f, "{:5.1}s  waiting for {what} ({last_seen})", at.as_secs_f64()),
+            Progress::Waiting {
+                at,
+                what,
+                last_seen,
+            } => write!(
+                f,
+                "{:5.1}s  waiting for {what} ({last_seen})",
+                at.as_secs_f64()
+            ),
             Progress::Cleaned { what } => write!(f, "cleaned {what}"),
         }
     }

@@ -45,10 +45,15 @@ const EXIT_REFUSED: i32 = 2;
 /// Plays a hidden role and does not come back, or returns at once when the command line asks for none.
 pub fn dispatch() {
     let argv: Vec<OsString> = std::env::args_os().collect();
-    if argv.first().is_some_and(|name| name.as_encoded_bytes().ends_with(oci::WRAPPER.as_bytes())) {
+    if argv
+        .first()
+        .is_some_and(|name| name.as_encoded_bytes().ends_with(oci::WRAPPER.as_bytes()))
+    {
         std::process::exit(oci::wrapper_main(&argv));
     }
-    let Some(role) = argv.get(1).and_then(|a| a.to_str()) else { return };
+    let Some(role) = argv.get(1).and_then(|a| a.to_str()) else {
+        return;
+    };
     let file = || PathBuf::from(argv.get(2).cloned().unwrap_or_default());
     let code = match role {
         oci::HOOK => oci::hook_main(&argv),
@@ -86,15 +91,23 @@ fn move_in(spec: &InitSpec) -> Result<std::os::unix::net::UnixListener, Refused>
         Place::Cluster => {
             net::cluster()?;
             let to = SocketAddr::from(([127, 0, 0, 1], API_PORT));
-            init::carry_connections(to).map_err(|e| Refused::new(format!("cannot serve the loopback listener: {e}"), ""))?;
+            init::carry_connections(to).map_err(|e| {
+                Refused::new(format!("cannot serve the loopback listener: {e}"), "")
+            })?;
         }
         Place::Node { host, .. } => {
             net::forward()?;
             overlay_works(Path::new("/var/lib/containerd"))?;
-            node::host::enter(host).map_err(|e| Refused::new(format!("cannot put the fake host in place: {e}"), ""))?;
+            node::host::enter(host)
+                .map_err(|e| Refused::new(format!("cannot put the fake host in place: {e}"), ""))?;
         }
     }
-    rpc::bind(&spec.control).map_err(|e| Refused::new(format!("cannot listen on {}: {e}", spec.control.display()), ""))
+    rpc::bind(&spec.control).map_err(|e| {
+        Refused::new(
+            format!("cannot listen on {}: {e}", spec.control.display()),
+            "",
+        )
+    })
 }
 
 /// Without overlayfs every container would fail later, one by one and less clearly.
@@ -103,13 +116,20 @@ fn overlay_works(below: &Path) -> Result<(), Refused> {
     let probe = below.join(".probe");
     let dirs = ["lower", "upper", "work", "merged"].map(|d| probe.join(d));
     for dir in &dirs {
-        fs::create_dir_all(dir).map_err(|e| Refused::new(format!("cannot make {}: {e}", dir.display()), ""))?;
+        fs::create_dir_all(dir)
+            .map_err(|e| Refused::new(format!("cannot make {}: {e}", dir.display()), ""))?;
     }
     let [lower, upper, work, merged] = dirs.map(|d| d.display().to_string());
     let options = format!("lowerdir={lower},upperdir={upper},workdir={work}");
     let userxattr = format!("{options},userxattr");
     let try_with = |data: &str| {
-        mount(Some("overlay"), Path::new(&merged), Some("overlay"), MsFlags::empty(), Some(data))
+        mount(
+            Some("overlay"),
+            Path::new(&merged),
+            Some("overlay"),
+            MsFlags::empty(),
+            Some(data),
+        )
     };
     try_with(&userxattr).or_else(|_| try_with(&options)).map_err(|e| {
         Refused::new(
@@ -123,8 +143,10 @@ fn overlay_works(below: &Path) -> Result<(), Refused> {
 }
 
 fn read(file: &Path) -> Result<InitSpec, Refused> {
-    let text = fs::read_to_string(file).map_err(|e| Refused::new(format!("cannot read {}: {e}", file.display()), ""))?;
-    serde_json::from_str(&text).map_err(|e| Refused::new(format!("cannot read {}: {e}", file.display()), ""))
+    let text = fs::read_to_string(file)
+        .map_err(|e| Refused::new(format!("cannot read {}: {e}", file.display()), ""))?;
+    serde_json::from_str(&text)
+        .map_err(|e| Refused::new(format!("cannot read {}: {e}", file.display()), ""))
 }
 
 fn give_up(refused: &Refused) -> i32 {

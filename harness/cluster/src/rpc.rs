@@ -35,7 +35,12 @@ pub(crate) enum Request {
     /// The table of programs.
     Status,
     /// Run a program to its end and return what it printed.
-    Run { argv: Vec<String>, env: BTreeMap<String, String>, stdin: String, limit_ms: u64 },
+    Run {
+        argv: Vec<String>,
+        env: BTreeMap<String, String>,
+        stdin: String,
+        limit_ms: u64,
+    },
     /// Whether a path exists in here.
     Exists { path: PathBuf },
     /// Bring the fake host tree at this folder into place in the node's mount namespace.
@@ -84,10 +89,15 @@ impl Output {
 /// `sun_path` holds 107 bytes; going through the folder's descriptor lets the run folder lie as deep as it likes.
 fn through_descriptor<T>(socket: &Path, f: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
     let (Some(dir), Some(name)) = (socket.parent(), socket.file_name()) else {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "socket path without a folder"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "socket path without a folder",
+        ));
     };
     let dir = std::fs::File::open(dir)?;
-    f(&Path::new("/proc/self/fd").join(dir.as_raw_fd().to_string()).join(name))
+    f(&Path::new("/proc/self/fd")
+        .join(dir.as_raw_fd().to_string())
+        .join(name))
 }
 
 pub(crate) fn bind(socket: &Path) -> io::Result<UnixListener> {
@@ -103,16 +113,24 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn new(socket: PathBuf, who: impl Into<String>) -> Self {
-        Client { socket, who: who.into() }
+        Client {
+            socket,
+            who: who.into(),
+        }
     }
 
     pub(crate) fn reachable(&self) -> bool {
-        through_descriptor(&self.socket, |short| std::os::unix::net::UnixStream::connect(short)).is_ok()
+        through_descriptor(&self.socket, |short| {
+            std::os::unix::net::UnixStream::connect(short)
+        })
+        .is_ok()
     }
 
     async fn call(&self, doing: &str, request: &Request) -> Result<Reply> {
         let talk = async {
-            let stream = through_descriptor(&self.socket, |short| std::os::unix::net::UnixStream::connect(short))?;
+            let stream = through_descriptor(&self.socket, |short| {
+                std::os::unix::net::UnixStream::connect(short)
+            })?;
             stream.set_nonblocking(true)?;
             let mut stream = BufReader::new(tokio::net::UnixStream::from_std(stream)?);
             let mut line = serde_json::to_string(request)?;
@@ -124,7 +142,10 @@ impl Client {
             }
             Ok::<Reply, io::Error>(serde_json::from_str(&answer)?)
         };
-        let refused = |message: String| Error::Init { doing: format!("{doing} ({})", self.who), message };
+        let refused = |message: String| Error::Init {
+            doing: format!("{doing} ({})", self.who),
+            message,
+        };
         match talk.await {
             Ok(Reply::Refused(message)) => Err(refused(message)),
             Ok(reply) => Ok(reply),
@@ -138,12 +159,18 @@ impl Client {
     }
 
     pub(crate) async fn stop(&self, name: &str, grace: Duration) -> Result<()> {
-        let request = Request::Stop { name: name.into(), grace_ms: grace.as_millis() as u64 };
+        let request = Request::Stop {
+            name: name.into(),
+            grace_ms: grace.as_millis() as u64,
+        };
         self.call(&format!("stop {name}"), &request).await.map(drop)
     }
 
     pub(crate) async fn programs(&self) -> Result<Vec<Program>> {
-        match self.call("ask for the table of programs", &Request::Status).await? {
+        match self
+            .call("ask for the table of programs", &Request::Status)
+            .await?
+        {
             Reply::Programs(programs) => Ok(programs),
             other => Err(self.odd(other)),
         }
@@ -156,26 +183,44 @@ impl Client {
         stdin: &str,
         limit: Duration,
     ) -> Result<Output> {
-        let request =
-            Request::Run { argv: argv.to_vec(), env, stdin: stdin.into(), limit_ms: limit.as_millis() as u64 };
-        match self.call(&format!("run {}", argv.join(" ")), &request).await? {
+        let request = Request::Run {
+            argv: argv.to_vec(),
+            env,
+            stdin: stdin.into(),
+            limit_ms: limit.as_millis() as u64,
+        };
+        match self
+            .call(&format!("run {}", argv.join(" ")), &request)
+            .await?
+        {
             Reply::Output(output) => Ok(output),
             other => Err(self.odd(other)),
         }
     }
 
     pub(crate) async fn exists(&self, path: &str) -> Result<bool> {
-        match self.call("look for a file", &Request::Exists { path: path.into() }).await? {
+        match self
+            .call("look for a file", &Request::Exists { path: path.into() })
+            .await?
+        {
             Reply::Exists(yes) => Ok(yes),
             other => Err(self.odd(other)),
         }
     }
 
     pub(crate) async fn enter_host(&self, dir: &Path) -> Result<()> {
-        self.call("put the fake host in place", &Request::EnterHost { dir: dir.into() }).await.map(drop)
+        self.call(
+            "put the fake host in place",
+            &Request::EnterHost { dir: dir.into() },
+        )
+        .await
+        .map(drop)
     }
 
     fn odd(&self, reply: Reply) -> Error {
-        Error::Init { doing: format!("talk to {}", self.who), message: format!("unexpected answer {reply:?}") }
+        Error::Init {
+            doing: format!("talk to {}", self.who),
+            message: format!("unexpected answer {reply:?}"),
+        }
     }
 }

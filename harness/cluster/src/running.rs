@@ -71,7 +71,9 @@ impl Drop for Owner {
 
 impl fmt::Debug for Running {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Running").field("dir", &self.dir).finish_non_exhaustive()
+        f.debug_struct("Running")
+            .field("dir", &self.dir)
+            .finish_non_exhaustive()
     }
 }
 
@@ -128,10 +130,15 @@ impl Running {
     /// One node.
     pub fn node(&self, name: &str) -> Result<Node> {
         let record = self.record();
-        record.nodes.iter().find(|n| n.shape.name == name).map(|n| self.handle(n)).ok_or_else(|| Error::UnknownNode {
-            asked: name.into(),
-            known: record.nodes.iter().map(|n| n.shape.name.clone()).collect(),
-        })
+        record
+            .nodes
+            .iter()
+            .find(|n| n.shape.name == name)
+            .map(|n| self.handle(n))
+            .ok_or_else(|| Error::UnknownNode {
+                asked: name.into(),
+                known: record.nodes.iter().map(|n| n.shape.name.clone()).collect(),
+            })
     }
 
     /// An error if a component has ended that nobody stopped.
@@ -154,19 +161,26 @@ impl Running {
 
     /// Its namespaces have ended.
     pub(crate) fn is_gone(&self) -> bool {
-        self.owner().as_mut().is_some_and(|o| o.lifeline.ended().is_some())
+        self.owner()
+            .as_mut()
+            .is_some_and(|o| o.lifeline.ended().is_some())
     }
 
     /// Ends every process of the cluster and removes its folder. The one that only attached does nothing.
     pub async fn stop(self) -> Result<()> {
-        let Some(mut owner) = self.owner().take() else { return Ok(()) };
+        let Some(mut owner) = self.owner().take() else {
+            return Ok(());
+        };
         let end = move || {
             owner.lifeline.cut();
             owner.folder.take().map_or(Ok(()), RunFolder::remove)
         };
         tokio::task::spawn_blocking(end)
             .await
-            .map_err(|e| Error::Init { doing: "end the cluster".into(), message: e.to_string() })?
+            .map_err(|e| Error::Init {
+                doing: "end the cluster".into(),
+                message: e.to_string(),
+            })?
     }
 
     /// The last complaint in each component's log, for an error whose cause is somewhere in there.
@@ -174,14 +188,23 @@ impl Running {
         let mut logs = vec![self.dir.join("logs")];
         logs.extend(self.nodes().iter().map(|n| n.at.dir.join("logs")));
         let mut text = String::new();
-        for file in logs.iter().filter_map(|dir| fs::read_dir(dir).ok()).flatten().flatten() {
+        for file in logs
+            .iter()
+            .filter_map(|dir| fs::read_dir(dir).ok())
+            .flatten()
+            .flatten()
+        {
             let log = fs::read_to_string(file.path()).unwrap_or_default();
             if let Some(line) = log.lines().rev().find(|l| is_complaint(l)) {
                 let short: String = line.chars().take(300).collect();
                 text.push_str(&format!("\n  {}: {short}", file.path().display()));
             }
         }
-        if text.is_empty() { text } else { format!("; last complaints in the logs:{text}") }
+        if text.is_empty() {
+            text
+        } else {
+            format!("; last complaints in the logs:{text}")
+        }
     }
 
     /// Log file of a component of the control plane.
@@ -194,7 +217,10 @@ impl Running {
     }
 
     pub(crate) fn record(&self) -> Record {
-        self.record.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.record
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// Takes up what another process changed.
@@ -211,7 +237,10 @@ impl Running {
     }
 
     fn handle(&self, node: &NodeRecord) -> Node {
-        Node::new(NodeDir::new(&self.dir, &node.shape.name, node.index), node.shape.clone())
+        Node::new(
+            NodeDir::new(&self.dir, &node.shape.name, node.index),
+            node.shape.clone(),
+        )
     }
 }
 
@@ -225,7 +254,11 @@ pub(crate) fn read_record(dir: &Path) -> Result<Record> {
     })?;
     if record.version != RECORD_VERSION {
         return Err(Error::Spec {
-            what: format!("{} has version {}, this program writes {RECORD_VERSION}", file.display(), record.version),
+            what: format!(
+                "{} has version {}, this program writes {RECORD_VERSION}",
+                file.display(),
+                record.version
+            ),
             remedy: "use the sliceproof that started the cluster, or start it anew".into(),
         });
     }
@@ -234,20 +267,29 @@ pub(crate) fn read_record(dir: &Path) -> Result<Record> {
 
 /// klog's and containerd's ways to say that something is wrong.
 fn is_complaint(line: &str) -> bool {
-    let klog = line.starts_with(['E', 'F']) && line.get(1..5).is_some_and(|d| d.bytes().all(|b| b.is_ascii_digit()));
-    klog || line.contains("level=error") || line.contains("level=fatal") || line.contains("\"level\":\"error\"")
+    let klog = line.starts_with(['E', 'F'])
+        && line
+            .get(1..5)
+            .is_some_and(|d| d.bytes().all(|b| b.is_ascii_digit()));
+    klog || line.contains("level=error")
+        || line.contains("level=fatal")
+        || line.contains("\"level\":\"error\"")
 }
 
 /// Whole or not at all: other processes read it.
 pub(crate) fn write_record(dir: &Path, record: &Record) -> Result<()> {
     let (file, new) = (dir.join("cluster.json"), dir.join("cluster.json.new"));
     let text = serde_json::to_string_pretty(record).unwrap_or_default();
-    fs::write(&new, text).and_then(|()| fs::rename(&new, &file)).map_err(Error::io("write", &file))
+    fs::write(&new, text)
+        .and_then(|()| fs::rename(&new, &file))
+        .map_err(Error::io("write", &file))
 }
 
 pub(crate) fn first_ended(programs: &[Program], node: &str, when: &'static str) -> Result<()> {
-    let Some((program, status)) =
-        programs.iter().filter(|p| !p.stopped).find_map(|p| p.ended.as_ref().map(|status| (p, status)))
+    let Some((program, status)) = programs
+        .iter()
+        .filter(|p| !p.stopped)
+        .find_map(|p| p.ended.as_ref().map(|status| (p, status)))
     else {
         return Ok(());
     };
@@ -255,8 +297,11 @@ pub(crate) fn first_ended(programs: &[Program], node: &str, when: &'static str) 
     if let Some(refusal) = owner::refusal(&text) {
         return Err(refusal);
     }
-    let component =
-        if node.is_empty() { program.name.clone() } else { format!("{} of node {node}", program.name) };
+    let component = if node.is_empty() {
+        program.name.clone()
+    } else {
+        format!("{} of node {node}", program.name)
+    };
     Err(Error::ComponentEnded {
         component,
         when,
@@ -267,11 +312,16 @@ pub(crate) fn first_ended(programs: &[Program], node: &str, when: &'static str) 
 }
 
 pub(crate) async fn client(kubeconfig: &Path) -> Result<Client> {
-    let refused = |message: String| Error::Init { doing: format!("read {}", kubeconfig.display()), message };
-    let config = kube::config::Kubeconfig::read_from(kubeconfig).map_err(|e| refused(e.to_string()))?;
-    let config = kube::Config::from_custom_kubeconfig(config, &kube::config::KubeConfigOptions::default())
-        .await
-        .map_err(|e| refused(e.to_string()))?;
+    let refused = |message: String| Error::Init {
+        doing: format!("read {}", kubeconfig.display()),
+        message,
+    };
+    let config =
+        kube::config::Kubeconfig::read_from(kubeconfig).map_err(|e| refused(e.to_string()))?;
+    let config =
+        kube::Config::from_custom_kubeconfig(config, &kube::config::KubeConfigOptions::default())
+            .await
+            .map_err(|e| refused(e.to_string()))?;
     Client::try_from(config).map_err(Error::kube("make a client"))
 }
 
@@ -286,7 +336,12 @@ pub struct Node {
 
 impl Node {
     pub(crate) fn new(at: NodeDir, shape: NodeShape) -> Self {
-        Node { name: at.name.clone(), shape, control: rpc::Client::new(at.control(), format!("node {}", at.name)), at }
+        Node {
+            name: at.name.clone(),
+            shape,
+            control: rpc::Client::new(at.control(), format!("node {}", at.name)),
+            at,
+        }
     }
 
     /// Name of the Node object.
@@ -308,7 +363,9 @@ impl Node {
     /// Like [`Node::exec`], with standard input and a limit.
     pub async fn exec_with(&self, argv: &[&str], stdin: &str, limit: Duration) -> Result<Output> {
         let argv: Vec<String> = argv.iter().map(|a| (*a).to_owned()).collect();
-        self.control.run(&argv, self.environment(), stdin, limit).await
+        self.control
+            .run(&argv, self.environment(), stdin, limit)
+            .await
     }
 
     /// Log file of a component of this node.
@@ -333,10 +390,21 @@ impl Node {
     fn environment(&self) -> BTreeMap<String, String> {
         let mut env = environment();
         let root = self.at.host().join("driver-root");
-        let path = format!("{}:{}:{}", root.join("usr/bin").display(), self.at.dir.join("bin").display(), env["PATH"]);
+        let path = format!(
+            "{}:{}:{}",
+            root.join("usr/bin").display(),
+            self.at.dir.join("bin").display(),
+            env["PATH"]
+        );
         env.insert("PATH".into(), path);
-        env.insert("LD_LIBRARY_PATH".into(), root.join("usr/lib/x86_64-linux-gnu").display().to_string());
-        env.insert("CONTAINERD_ADDRESS".into(), "/run/containerd/containerd.sock".into());
+        env.insert(
+            "LD_LIBRARY_PATH".into(),
+            root.join("usr/lib/x86_64-linux-gnu").display().to_string(),
+        );
+        env.insert(
+            "CONTAINERD_ADDRESS".into(),
+            "/run/containerd/containerd.sock".into(),
+        );
         env.insert("CONTAINERD_NAMESPACE".into(), "k8s.io".into());
         env
     }

@@ -43,7 +43,10 @@ impl Running {
                 Ok(node) => {
                     if !self.is_so(&node, shape)? {
                         self.reboot(&node, shape).await?;
-                        waiter.reached(format!("node {} has {} and no trace of use", shape.name, shape.gpus));
+                        waiter.reached(format!(
+                            "node {} has {} and no trace of use",
+                            shape.name, shape.gpus
+                        ));
                         changed.push(shape.name.clone());
                     }
                 }
@@ -54,7 +57,9 @@ impl Running {
             }
         }
         self.change_record(|record| {
-            record.nodes.sort_by_key(|n| wanted.iter().position(|w| w.name == n.shape.name));
+            record
+                .nodes
+                .sort_by_key(|n| wanted.iter().position(|w| w.name == n.shape.name));
         })?;
         if !changed.is_empty() {
             start::slices_published(self, &self.nodes(), &waiter).await?;
@@ -65,7 +70,8 @@ impl Running {
     }
 
     fn is_so(&self, node: &Node, shape: &NodeShape) -> Result<bool> {
-        Ok(node.shape() == shape && is_untouched(&node.machine()?, &host::machine(&self.name(), shape)?))
+        Ok(node.shape() == shape
+            && is_untouched(&node.machine()?, &host::machine(&self.name(), shape)?))
     }
 
     async fn reboot(&self, node: &Node, shape: &NodeShape) -> Result<()> {
@@ -75,7 +81,11 @@ impl Running {
         node.control.enter_host(&node.at.host()).await?;
         node.forget_claims().await?;
         self.change_record(|record| {
-            for known in record.nodes.iter_mut().filter(|n| n.shape.name == shape.name) {
+            for known in record
+                .nodes
+                .iter_mut()
+                .filter(|n| n.shape.name == shape.name)
+            {
                 known.shape = shape.clone();
             }
         })?;
@@ -84,11 +94,18 @@ impl Running {
 
     async fn add_node(&self, shape: &NodeShape, waiter: &Waiter<'_>) -> Result<()> {
         let taken: BTreeSet<u8> = self.record().nodes.iter().map(|n| n.index).collect();
-        let index = (0..net::MAX_NODES).find(|i| !taken.contains(i)).ok_or_else(|| Error::Spec {
-            what: "there is no address left for another node".into(),
-            remedy: format!("a cluster holds {} nodes", net::MAX_NODES),
+        let index = (0..net::MAX_NODES)
+            .find(|i| !taken.contains(i))
+            .ok_or_else(|| Error::Spec {
+                what: "there is no address left for another node".into(),
+                remedy: format!("a cluster holds {} nodes", net::MAX_NODES),
+            })?;
+        self.change_record(|record| {
+            record.nodes.push(NodeRecord {
+                shape: shape.clone(),
+                index,
+            })
         })?;
-        self.change_record(|record| record.nodes.push(NodeRecord { shape: shape.clone(), index }))?;
         let node = self.node(&shape.name)?;
         start::start_node(self, &node, waiter).await?;
         node.start_driver().await
@@ -96,7 +113,9 @@ impl Running {
 
     async fn remove_node(&self, node: &Node) -> Result<()> {
         node.control.stop(DRIVER, GRACE).await?;
-        self.init.stop(&format!("node-{}", node.name()), Duration::ZERO).await?;
+        self.init
+            .stop(&format!("node-{}", node.name()), Duration::ZERO)
+            .await?;
         let nodes: Api<NodeObject> = Api::all(self.client.clone());
         match nodes.delete(node.name(), &DeleteParams::default()).await {
             Err(kube::Error::Api(status)) if status.code == 404 => {}
@@ -107,7 +126,10 @@ impl Running {
         let dir = NodeDir::new(&self.dir, node.name(), node.at.index).dir;
         tokio::task::spawn_blocking(move || owner::remove_tree(&dir))
             .await
-            .map_err(|e| Error::Init { doing: "remove a node's folder".into(), message: e.to_string() })?
+            .map_err(|e| Error::Init {
+                doing: "remove a node's folder".into(),
+                message: e.to_string(),
+            })?
     }
 
     /// The driver's slices of a node: what is published afterwards is new.
@@ -117,7 +139,9 @@ impl Running {
         api.delete_collection(&DeleteParams::default(), &of_node)
             .await
             .map(drop)
-            .map_err(Error::kube(format!("delete the ResourceSlices of node {node}")))
+            .map_err(Error::kube(format!(
+                "delete the ResourceSlices of node {node}"
+            )))
     }
 }
 
@@ -131,8 +155,10 @@ impl Node {
     pub(crate) async fn start_driver(&self) -> Result<()> {
         let file = self.at.driver_launch();
         let text = std::fs::read_to_string(&file).map_err(Error::io("read", &file))?;
-        let launch = serde_json::from_str(&text)
-            .map_err(|e| Error::Init { doing: format!("read {}", file.display()), message: e.to_string() })?;
+        let launch = serde_json::from_str(&text).map_err(|e| Error::Init {
+            doing: format!("read {}", file.display()),
+            message: e.to_string(),
+        })?;
         self.control.start(launch).await
     }
 
@@ -143,7 +169,10 @@ impl Node {
         if output.ok() {
             return Ok(());
         }
-        Err(Error::Init { doing: format!("empty the driver's checkpoint on node {}", self.name()), message: output.stderr })
+        Err(Error::Init {
+            doing: format!("empty the driver's checkpoint on node {}", self.name()),
+            message: output.stderr,
+        })
     }
 }
 
@@ -154,11 +183,17 @@ fn is_untouched(now: &Machine, boot: &Machine) -> bool {
         return false;
     }
     for (gpu, was) in now.gpus.iter().zip(&mut boot.gpus) {
-        if now.spec(gpu).mig.as_ref().is_some_and(|mig| mig.toggle == MigToggle::Immediate) {
+        if now
+            .spec(gpu)
+            .mig
+            .as_ref()
+            .is_some_and(|mig| mig.toggle == MigToggle::Immediate)
+        {
             (was.mig_current, was.mig_pending) = (gpu.mig_current, gpu.mig_pending);
         }
     }
-    (&now.id, &now.driver_version, &now.specs, &now.gpus) == (&boot.id, &boot.driver_version, &boot.specs, &boot.gpus)
+    (&now.id, &now.driver_version, &now.specs, &now.gpus)
+        == (&boot.id, &boot.driver_version, &boot.specs, &boot.gpus)
 }
 
 #[cfg(test)]
@@ -166,7 +201,11 @@ mod tests {
     use super::*;
 
     fn boot(gpus: &str, mig: bool) -> Machine {
-        let shape = NodeShape { name: "n".into(), gpus: gpus.parse().expect("cards"), mig };
+        let shape = NodeShape {
+            name: "n".into(),
+            gpus: gpus.parse().expect("cards"),
+            mig,
+        };
         host::machine("t", &shape).expect("known model")
     }
 
@@ -174,7 +213,10 @@ mod tests {
     fn a_card_that_was_used_is_told_from_one_after_a_boot() {
         let machine = boot("1xA100-SXM4-40GB", true);
         assert!(is_untouched(&machine, &machine));
-        assert!(!is_untouched(&machine, &boot("1xA100-SXM4-40GB", false)), "MIG mode of an A100 is part of its shape");
+        assert!(
+            !is_untouched(&machine, &boot("1xA100-SXM4-40GB", false)),
+            "MIG mode of an A100 is part of its shape"
+        );
         let mut renamed = machine.clone();
         renamed.gpus[0].persistence = !renamed.gpus[0].persistence;
         assert!(!is_untouched(&renamed, &machine));
@@ -182,6 +224,9 @@ mod tests {
 
     #[test]
     fn the_driver_switches_mig_mode_of_hopper_at_will() {
-        assert!(is_untouched(&boot("1xH100-SXM5-80GB", true), &boot("1xH100-SXM5-80GB", false)));
+        assert!(is_untouched(
+            &boot("1xH100-SXM5-80GB", true),
+            &boot("1xH100-SXM5-80GB", false)
+        ));
     }
 }

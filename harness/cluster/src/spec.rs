@@ -75,7 +75,10 @@ impl ClusterSpec {
 /// Names that Kubernetes takes, each once, and cards that the catalogue knows.
 pub(crate) fn check_nodes(cluster: &str, nodes: &[NodeShape]) -> Result<()> {
     if nodes.is_empty() {
-        return Err(spec("a cluster of no nodes was asked for", "ask for at least one"));
+        return Err(spec(
+            "a cluster of no nodes was asked for",
+            "ask for at least one",
+        ));
     }
     if nodes.len() > usize::from(net::MAX_NODES) {
         return Err(spec(
@@ -87,7 +90,10 @@ pub(crate) fn check_nodes(cluster: &str, nodes: &[NodeShape]) -> Result<()> {
         check_name("node", &node.name)?;
         crate::node::host::machine(cluster, node)?;
         if nodes[..at].iter().any(|n| n.name == node.name) {
-            return Err(spec(format!("two nodes are named {}", node.name), "give each its own name"));
+            return Err(spec(
+                format!("two nodes are named {}", node.name),
+                "give each its own name",
+            ));
         }
     }
     Ok(())
@@ -95,13 +101,22 @@ pub(crate) fn check_nodes(cluster: &str, nodes: &[NodeShape]) -> Result<()> {
 
 fn check_dir(dir: &Path) -> Result<()> {
     if !dir.is_absolute() {
-        return Err(spec(format!("the run folder {} is not absolute", dir.display()), "give it from the root on"));
+        return Err(spec(
+            format!("the run folder {} is not absolute", dir.display()),
+            "give it from the root on",
+        ));
     }
     let Some(text) = dir.to_str() else {
-        return Err(spec(format!("the run folder {} is not UTF-8", dir.display()), "choose a folder with a UTF-8 name"));
+        return Err(spec(
+            format!("the run folder {} is not UTF-8", dir.display()),
+            "choose a folder with a UTF-8 name",
+        ));
     };
     // These would have to be escaped in mount options and configuration files of other programs.
-    if let Some(odd) = text.chars().find(|c| c.is_control() || ",:\"'\\".contains(*c) || c.is_whitespace()) {
+    if let Some(odd) = text
+        .chars()
+        .find(|c| c.is_control() || ",:\"'\\".contains(*c) || c.is_whitespace())
+    {
         return Err(spec(
             format!("the run folder {text:?} holds {odd:?}"),
             "choose a folder whose path has no white space, comma, colon, quote or backslash",
@@ -109,7 +124,10 @@ fn check_dir(dir: &Path) -> Result<()> {
     }
     if text.len() > MAX_DIR {
         return Err(spec(
-            format!("the path of the run folder is too long: {} bytes, {MAX_DIR} at most", text.len()),
+            format!(
+                "the path of the run folder is too long: {} bytes, {MAX_DIR} at most",
+                text.len()
+            ),
             "set XDG_STATE_HOME (or the folder given) to a shorter path",
         ));
     }
@@ -120,7 +138,9 @@ fn check_dir(dir: &Path) -> Result<()> {
 pub(crate) fn check_name(kind: &str, name: &str) -> Result<()> {
     let fits = !name.is_empty()
         && name.len() <= 40
-        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+        && name
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
         && !name.starts_with('-')
         && !name.ends_with('-');
     if fits {
@@ -133,7 +153,10 @@ pub(crate) fn check_name(kind: &str, name: &str) -> Result<()> {
 }
 
 fn spec(what: impl Into<String>, remedy: impl Into<String>) -> Error {
-    Error::Spec { what: what.into(), remedy: remedy.into() }
+    Error::Spec {
+        what: what.into(),
+        remedy: remedy.into(),
+    }
 }
 
 #[cfg(test)]
@@ -152,7 +175,14 @@ mod tests {
         ClusterSpec {
             name: "t".into(),
             dir: dir.into(),
-            nodes: nodes.iter().map(|n| NodeShape { name: (*n).into(), gpus: gpus(model), mig: false }).collect(),
+            nodes: nodes
+                .iter()
+                .map(|n| NodeShape {
+                    name: (*n).into(),
+                    gpus: gpus(model),
+                    mig: false,
+                })
+                .collect(),
             programs: Programs::default(),
             exe: None,
             image_cache: None,
@@ -169,7 +199,10 @@ mod tests {
             (with("x", &["a"]), "not absolute"),
             (with("/tmp/a b", &["a"]), "white space"),
             (with(&long, &["a"]), "too long: 2001 bytes"),
-            (with_model("/tmp/x", &["a"], "1xA100-SMX4-40GB"), "did you mean `A100-SXM4-40GB`"),
+            (
+                with_model("/tmp/x", &["a"], "1xA100-SMX4-40GB"),
+                "did you mean `A100-SXM4-40GB`",
+            ),
         ] {
             let text = spec.check().expect_err("refused").to_string();
             assert!(text.contains(says), "{text}");

@@ -8,20 +8,26 @@ use std::{
     time::Duration,
 };
 
-use k8s_openapi::api::{core::v1::{Node as NodeObject, ServiceAccount}, resource::v1::ResourceSlice};
-use kube::{api::{Api, ListParams}};
+use k8s_openapi::api::{
+    core::v1::{Node as NodeObject, ServiceAccount},
+    resource::v1::ResourceSlice,
+};
+use kube::api::{Api, ListParams};
 
 use crate::{
     control_plane::{ControlPlane, admin_kubeconfig, environment, path},
     error::{Error, Result},
     images,
-    node::{config::{CONTAINERD, NodePrograms, Shared, make}, host},
+    node::{
+        config::{CONTAINERD, NodePrograms, Shared, make},
+        host,
+    },
     ns::root::{Root, machine_id},
     objects,
     owner::{Lifeline, RunFolder},
     pki::Authority,
-    progress::{Listener, Progress},
     programs::Programs,
+    progress::{Listener, Progress},
     roles::{InitSpec, Place},
     rpc::Launch,
     running::{Cluster, Node, NodeRecord, Owner, RECORD_VERSION, Record, Running, client},
@@ -89,10 +95,16 @@ async fn begin(spec: &ClusterSpec, waiter: &Waiter<'_>) -> Result<Running> {
         what: format!("cannot listen on 127.0.0.1: {e}"),
         remedy: "loopback must be up and a free port left".into(),
     })?;
-    let port = listener.local_addr().map_err(Error::io("ask for the port of", "the listener"))?.port();
+    let port = listener
+        .local_addr()
+        .map_err(Error::io("ask for the port of", "the listener"))?
+        .port();
     let kubeconfig = admin_kubeconfig(dir, &spec.name, &authority, port)?;
 
-    let image_cache = spec.image_cache.clone().unwrap_or_else(|| dir.join("images"));
+    let image_cache = spec
+        .image_cache
+        .clone()
+        .unwrap_or_else(|| dir.join("images"));
     make(&image_cache)?;
     let mut programs = spec.programs.all();
     programs.extend([exe.clone(), image_cache.clone()]);
@@ -117,9 +129,22 @@ async fn begin(spec: &ClusterSpec, waiter: &Waiter<'_>) -> Result<Running> {
         archive: image_cache,
         nodes: vec![],
     };
-    let lifeline = Lifeline::start(&exe, &write_init(dir.join("init.json"), &init_spec)?, listener, &dir.join("logs/init.log"))?;
+    let lifeline = Lifeline::start(
+        &exe,
+        &write_init(dir.join("init.json"), &init_spec)?,
+        listener,
+        &dir.join("logs/init.log"),
+    )?;
     let client = client(&kubeconfig).await?;
-    let running = Running::new(dir, record, client, Some(Owner { lifeline, folder: None }));
+    let running = Running::new(
+        dir,
+        record,
+        client,
+        Some(Owner {
+            lifeline,
+            folder: None,
+        }),
+    );
     waiter
         .until("the cluster's namespaces", LIMIT, async || {
             if running.init.reachable() {
@@ -132,7 +157,12 @@ async fn begin(spec: &ClusterSpec, waiter: &Waiter<'_>) -> Result<Running> {
         })
         .await?;
     waiter.reached("namespaces are there");
-    for launch in [control_plane.etcd, control_plane.apiserver, control_plane.controller_manager, control_plane.scheduler] {
+    for launch in [
+        control_plane.etcd,
+        control_plane.apiserver,
+        control_plane.controller_manager,
+        control_plane.scheduler,
+    ] {
         running.init.start(launch).await?;
     }
     waiter.reached("control plane is started");
@@ -144,10 +174,18 @@ async fn bring_up(running: &Running, shapes: &[NodeShape], waiter: &Waiter<'_>) 
     waiter.reached("images are assembled");
     running.change_record(|record| {
         record.archive = archive;
-        record.nodes = shapes.iter().zip(0..).map(|(shape, index)| NodeRecord { shape: shape.clone(), index }).collect();
+        record.nodes = shapes
+            .iter()
+            .zip(0..)
+            .map(|(shape, index)| NodeRecord {
+                shape: shape.clone(),
+                index,
+            })
+            .collect();
     })?;
     let nodes = running.nodes();
-    let all_nodes = futures::future::try_join_all(nodes.iter().map(|node| start_node(running, node, waiter)));
+    let all_nodes =
+        futures::future::try_join_all(nodes.iter().map(|node| start_node(running, node, waiter)));
     futures::future::try_join(all_nodes, objects_created(running, waiter)).await?;
     for node in &nodes {
         node.start_driver().await?;
@@ -165,12 +203,23 @@ async fn assemble(running: &Running) -> Result<PathBuf> {
     let busybox = record.programs.path("busybox")?.to_path_buf();
     let job = move || {
         // The test image gets the C library that these need; CDI mounts them themselves into a pod.
-        let clients = [("libnvidia-ml.so", gpu_host::payload::NVML), ("nvidia-smi", gpu_host::payload::NVIDIA_SMI)];
+        let clients = [
+            ("libnvidia-ml.so", gpu_host::payload::NVML),
+            ("nvidia-smi", gpu_host::payload::NVIDIA_SMI),
+        ];
         let programs = [("nvml-probe", gpu_host::payload::NVML_PROBE)];
-        let parts = images::Parts { busybox: &busybox, clients: &clients, programs: &programs };
-        images::assemble(&parts, &cache).map(|a| a.path).map_err(|e| Error::Images(e.to_string()))
+        let parts = images::Parts {
+            busybox: &busybox,
+            clients: &clients,
+            programs: &programs,
+        };
+        images::assemble(&parts, &cache)
+            .map(|a| a.path)
+            .map_err(|e| Error::Images(e.to_string()))
     };
-    tokio::task::spawn_blocking(job).await.map_err(|e| Error::Images(e.to_string()))?
+    tokio::task::spawn_blocking(job)
+        .await
+        .map_err(|e| Error::Images(e.to_string()))?
 }
 
 /// Brings up a node's namespaces, containerd, images and kubelet; the driver is laid out and not yet started.
@@ -194,7 +243,10 @@ pub(crate) async fn start_node(running: &Running, node: &Node, waiter: &Waiter<'
     let init_spec = InitSpec {
         root: programs.root,
         control: node.at.control(),
-        place: Place::Node { index: node.at.index, host: node.at.host() },
+        place: Place::Node {
+            index: node.at.index,
+            host: node.at.host(),
+        },
     };
     let file = write_init(node.at.init_spec(), &init_spec)?;
     let launch = Launch {
@@ -205,25 +257,36 @@ pub(crate) async fn start_node(running: &Running, node: &Node, waiter: &Waiter<'
     };
     running.init.start(launch).await?;
     waiter
-        .until(&format!("the namespaces of node {}", node.name()), LIMIT, async || {
-            if node.control.reachable() {
-                return Ok(Look::Is(()));
-            }
-            running.check_while(STARTING).await?;
-            Ok(Look::NotYet("its init is being set up".into()))
-        })
+        .until(
+            &format!("the namespaces of node {}", node.name()),
+            LIMIT,
+            async || {
+                if node.control.reachable() {
+                    return Ok(Look::Is(()));
+                }
+                running.check_while(STARTING).await?;
+                Ok(Look::NotYet("its init is being set up".into()))
+            },
+        )
         .await?;
     node.control.start(programs.containerd).await?;
     waiter
-        .until(&format!("containerd on node {}", node.name()), LIMIT, async || {
-            if node.control.exists(CONTAINERD).await? {
-                return Ok(Look::Is(()));
-            }
-            running.check_while(STARTING).await?;
-            Ok(Look::NotYet("its socket is not there".into()))
-        })
+        .until(
+            &format!("containerd on node {}", node.name()),
+            LIMIT,
+            async || {
+                if node.control.exists(CONTAINERD).await? {
+                    return Ok(Look::Is(()));
+                }
+                running.check_while(STARTING).await?;
+                Ok(Look::NotYet("its socket is not there".into()))
+            },
+        )
         .await?;
-    let imported = node.control.run(&programs.import, environment(), "", LIMIT).await;
+    let imported = node
+        .control
+        .run(&programs.import, environment(), "", LIMIT)
+        .await;
     if !imported.as_ref().is_ok_and(|o| o.ok()) {
         running.check_while(STARTING).await?;
         return Err(Error::Init {
@@ -252,33 +315,54 @@ async fn objects_created(running: &Running, waiter: &Waiter<'_>) -> Result<()> {
 }
 
 async fn is_ready(running: &Running) -> Result<(), String> {
-    let request = http::Request::get("/readyz").body(vec![]).unwrap_or_default();
+    let request = http::Request::get("/readyz")
+        .body(vec![])
+        .unwrap_or_default();
     match running.client.request_text(request).await {
         Ok(_) => Ok(()),
-        Err(kube::Error::Api(status)) => {
-            Err(status.message.lines().find(|l| l.starts_with("[-]")).unwrap_or("it says it is not ready").to_owned())
-        }
+        Err(kube::Error::Api(status)) => Err(status
+            .message
+            .lines()
+            .find(|l| l.starts_with("[-]"))
+            .unwrap_or("it says it is not ready")
+            .to_owned()),
         Err(error) => Err(error.to_string()),
     }
 }
 
 /// Every node with cards has all slices of its newest pool generation.
-pub(crate) async fn slices_published(running: &Running, nodes: &[Node], waiter: &Waiter<'_>) -> Result<()> {
+pub(crate) async fn slices_published(
+    running: &Running,
+    nodes: &[Node],
+    waiter: &Waiter<'_>,
+) -> Result<()> {
     let api: Api<ResourceSlice> = Api::all(running.client.clone());
     waiter
         .until("the driver's ResourceSlices", LIMIT, async || {
             running.check_while(STARTING).await?;
-            let slices = api.list(&ListParams::default()).await.map_err(Error::kube("list ResourceSlices"))?.items;
+            let slices = api
+                .list(&ListParams::default())
+                .await
+                .map_err(Error::kube("list ResourceSlices"))?
+                .items;
             for node in nodes {
-                let newest = slices.iter().filter(|s| s.spec.node_name.as_deref() == Some(node.name()));
+                let newest = slices
+                    .iter()
+                    .filter(|s| s.spec.node_name.as_deref() == Some(node.name()));
                 let generation = newest.clone().map(|s| s.spec.pool.generation).max();
                 let Some(generation) = generation else {
                     return Ok(Look::NotYet(format!("node {} has none", node.name())));
                 };
-                let newest: Vec<_> = newest.filter(|s| s.spec.pool.generation == generation).collect();
+                let newest: Vec<_> = newest
+                    .filter(|s| s.spec.pool.generation == generation)
+                    .collect();
                 let wanted = newest[0].spec.pool.resource_slice_count;
                 if (newest.len() as i64) < wanted {
-                    return Ok(Look::NotYet(format!("node {} has {} of {wanted}", node.name(), newest.len())));
+                    return Ok(Look::NotYet(format!(
+                        "node {} has {} of {wanted}",
+                        node.name(),
+                        newest.len()
+                    )));
                 }
             }
             Ok(Look::Is(()))
@@ -290,25 +374,47 @@ pub(crate) async fn slices_published(running: &Running, nodes: &[Node], waiter: 
 pub(crate) async fn takes_pods(running: &Running, waiter: &Waiter<'_>) -> Result<()> {
     let nodes: Api<NodeObject> = Api::all(running.client.clone());
     let accounts: Api<ServiceAccount> = Api::namespaced(running.client.clone(), "default");
-    let names: Vec<String> = running.nodes().iter().map(|n| n.name().to_owned()).collect();
+    let names: Vec<String> = running
+        .nodes()
+        .iter()
+        .map(|n| n.name().to_owned())
+        .collect();
     waiter
         .until("the nodes to take pods", LIMIT, async || {
             running.check_while(STARTING).await?;
-            let list = nodes.list(&ListParams::default()).await.map_err(Error::kube("list nodes"))?.items;
+            let list = nodes
+                .list(&ListParams::default())
+                .await
+                .map_err(Error::kube("list nodes"))?
+                .items;
             for name in &names {
-                let Some(node) = list.iter().find(|n| n.metadata.name.as_deref() == Some(name)) else {
+                let Some(node) = list
+                    .iter()
+                    .find(|n| n.metadata.name.as_deref() == Some(name))
+                else {
                     return Ok(Look::NotYet(format!("{name} is not registered")));
                 };
-                if let Some(taint) = node.spec.iter().flat_map(|s| s.taints.iter().flatten()).next() {
+                if let Some(taint) = node
+                    .spec
+                    .iter()
+                    .flat_map(|s| s.taints.iter().flatten())
+                    .next()
+                {
                     return Ok(Look::NotYet(format!("{name} has the taint {}", taint.key)));
                 }
             }
             if let Err(why) = is_ready(running).await {
                 return Ok(Look::NotYet(format!("the API server: {why}")));
             }
-            match accounts.get_opt("default").await.map_err(Error::kube("get the default service account"))? {
+            match accounts
+                .get_opt("default")
+                .await
+                .map_err(Error::kube("get the default service account"))?
+            {
                 Some(_) => Ok(Look::Is(())),
-                None => Ok(Look::NotYet("the namespace default has no service account yet".into())),
+                None => Ok(Look::NotYet(
+                    "the namespace default has no service account yet".into(),
+                )),
             }
         })
         .await?;
@@ -321,4 +427,3 @@ pub(crate) fn write_init(file: PathBuf, spec: &InitSpec) -> Result<PathBuf> {
     fs::write(&file, text).map_err(Error::io("write", &file))?;
     Ok(file)
 }
-

@@ -73,7 +73,11 @@ enum Report {
 
 /// Folder of all run folders: `$XDG_STATE_HOME/sliceproof/clusters`, by default in `~/.local/state`.
 pub fn clusters_folder() -> Result<PathBuf> {
-    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    let absolute = |name: &str| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|p| p.is_absolute())
+    };
     let state = absolute("XDG_STATE_HOME")
         .or_else(|| absolute("HOME").map(|home| home.join(".local/state")))
         .or_else(|| absolute("XDG_RUNTIME_DIR"))
@@ -121,7 +125,9 @@ pub async fn spawn(spec: ClusterSpec, until: Until, listener: &dyn Listener) -> 
     let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
     std::thread::spawn(move || {
         for line in BufReader::new(reports).lines().map_while(io::Result::ok) {
-            if serde_json::from_str::<Report>(&line).is_ok_and(|report| sender.send(report).is_err()) {
+            if serde_json::from_str::<Report>(&line)
+                .is_ok_and(|report| sender.send(report).is_err())
+            {
                 return;
             }
         }
@@ -142,33 +148,49 @@ pub async fn spawn(spec: ClusterSpec, until: Until, listener: &dyn Listener) -> 
             }
         }
     }
-    let status = tokio::task::spawn_blocking(move || child.wait()).await.ok().and_then(io::Result::ok);
+    let status = tokio::task::spawn_blocking(move || child.wait())
+        .await
+        .ok()
+        .and_then(io::Result::ok);
     let mut error = lost(&status.map_or_else(|| "it is gone".to_owned(), |s| s.to_string()));
-    if let (Ok(Some(cleaned)), Error::Supervisor { text, .. }) = (owner::remove_stale(&order.name, &dir), &mut error) {
+    if let (Ok(Some(cleaned)), Error::Supervisor { text, .. }) =
+        (owner::remove_stale(&order.name, &dir), &mut error)
+    {
         text.push_str(&format!("; removed {cleaned}"));
     }
     Err(error)
 }
 
 fn lost(why: &str) -> Error {
-    Error::Supervisor { text: format!("the cluster's supervisor ended before the cluster was up: {why}"), code: 1 }
+    Error::Supervisor {
+        text: format!("the cluster's supervisor ended before the cluster was up: {why}"),
+        code: 1,
+    }
 }
 
 /// The supervisor's `main`.
 pub(crate) fn main() -> i32 {
     let mut line = String::new();
     let mut orders = BufReader::new(io::stdin());
-    let order: Option<Order> =
-        orders.read_line(&mut line).ok().and_then(|_| serde_json::from_str(&line).ok());
+    let order: Option<Order> = orders
+        .read_line(&mut line)
+        .ok()
+        .and_then(|_| serde_json::from_str(&line).ok());
     let Some(order) = order else {
         eprintln!("{ROLE} is started by `sliceproof up`");
         return 2;
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build();
     match runtime {
         Ok(runtime) => runtime.block_on(supervise(order, orders)),
         Err(e) => {
-            say(&Report::Failed { text: format!("cannot start a runtime: {e}"), code: 1 });
+            say(&Report::Failed {
+                text: format!("cannot start a runtime: {e}"),
+                code: 1,
+            });
             1
         }
     }
@@ -204,7 +226,10 @@ async fn supervise(order: Order, mut orders: BufReader<io::Stdin>) -> i32 {
         Ok(running) => running,
         Err(error) => {
             let code = error.exit_code();
-            say(&Report::Failed { text: error.to_string(), code });
+            say(&Report::Failed {
+                text: error.to_string(),
+                code,
+            });
             return code;
         }
     };
@@ -239,7 +264,10 @@ async fn finish(running: Running) -> i32 {
 
 async fn asked_to_end(until: Until) {
     use tokio::signal::unix::{SignalKind, signal};
-    let (term, int) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
+    let (term, int) = (
+        signal(SignalKind::terminate()),
+        signal(SignalKind::interrupt()),
+    );
     let signals = async {
         match (term, int) {
             (Ok(mut term), Ok(mut int)) => {
@@ -249,7 +277,9 @@ async fn asked_to_end(until: Until) {
         }
     };
     let exit = async {
-        let Until::Exit(pid) = until else { return std::future::pending().await };
+        let Until::Exit(pid) = until else {
+            return std::future::pending().await;
+        };
         let born = birth(pid);
         while birth(pid).is_some_and(|b| Some(b) == born) {
             tokio::time::sleep(Duration::from_millis(100)).await;
@@ -286,7 +316,10 @@ pub fn end(dir: &Path) -> Result<Option<String>> {
             None => Err(Error::NotRunning { name: name.into() }),
         };
     };
-    let pid = pid.parse().map(Pid::from_raw).map_err(|_| Error::Busy { name: name.into(), pid })?;
+    let pid = pid.parse().map(Pid::from_raw).map_err(|_| Error::Busy {
+        name: name.into(),
+        pid,
+    })?;
     let ended = |limit: Duration| {
         let deadline = Instant::now() + limit;
         while owner::holder(dir).is_some() {
@@ -309,11 +342,21 @@ pub fn end(dir: &Path) -> Result<Option<String>> {
 pub fn list() -> Result<Vec<Status>> {
     let mut found = Vec::new();
     for (name, dir) in folders()? {
-        let Some(pid) = owner::holder(&dir) else { continue };
+        let Some(pid) = owner::holder(&dir) else {
+            continue;
+        };
         let record = read_record(&dir).ok();
         let kubeconfig = record.as_ref().map(|_| dir.join("kubeconfig"));
-        let nodes = record.map(|r| r.nodes.into_iter().map(|n| n.shape).collect()).unwrap_or_default();
-        found.push(Status { name, dir, pid, nodes, kubeconfig });
+        let nodes = record
+            .map(|r| r.nodes.into_iter().map(|n| n.shape).collect())
+            .unwrap_or_default();
+        found.push(Status {
+            name,
+            dir,
+            pid,
+            nodes,
+            kubeconfig,
+        });
     }
     Ok(found)
 }
@@ -354,7 +397,10 @@ mod tests {
         child.kill().expect("kill");
         let deadline = Instant::now() + Duration::from_secs(5);
         while birth(child.id()).is_some() {
-            assert!(Instant::now() < deadline, "a killed process that nobody has waited for still counts as alive");
+            assert!(
+                Instant::now() < deadline,
+                "a killed process that nobody has waited for still counts as alive"
+            );
         }
         child.wait().expect("wait");
         assert_eq!(birth(child.id()), None);

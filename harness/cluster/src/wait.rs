@@ -23,11 +23,17 @@ pub(crate) struct Waiter<'a> {
 
 impl<'a> Waiter<'a> {
     pub(crate) fn new(listener: &'a dyn Listener) -> Self {
-        Waiter { since: Instant::now(), listener }
+        Waiter {
+            since: Instant::now(),
+            listener,
+        }
     }
 
     pub(crate) fn reached(&self, what: impl Into<String>) {
-        self.listener.on(Progress::Reached { at: self.since.elapsed(), what: what.into() });
+        self.listener.on(Progress::Reached {
+            at: self.since.elapsed(),
+            what: what.into(),
+        });
     }
 
     /// Looks every few milliseconds until it is so, an error comes or the limit is over.
@@ -46,11 +52,20 @@ impl<'a> Waiter<'a> {
                 Look::NotYet(seen) => seen,
             };
             if begun.elapsed() >= limit {
-                return Err(Error::TimedOut { waiting_for: what.into(), limit, last_seen, hint: String::new() });
+                return Err(Error::TimedOut {
+                    waiting_for: what.into(),
+                    limit,
+                    last_seen,
+                    hint: String::new(),
+                });
             }
             if said.elapsed() >= Duration::from_secs(2) {
                 said = Instant::now();
-                self.listener.on(Progress::Waiting { at: self.since.elapsed(), what: what.into(), last_seen });
+                self.listener.on(Progress::Waiting {
+                    at: self.since.elapsed(),
+                    what: what.into(),
+                    last_seen,
+                });
             }
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(Duration::from_millis(50));
@@ -73,6 +88,9 @@ mod tests {
             })
             .await;
         let text = failed.expect_err("it never came").to_string();
-        assert!(text.contains("the moon") && text.contains("look 1"), "{text}");
+        assert!(
+            text.contains("the moon") && text.contains("look 1"),
+            "{text}"
+        );
     }
 }

@@ -23,13 +23,25 @@ fn main() -> ExitCode {
     cluster::dispatch();
     let arguments = Arguments::from_args();
     let trials = vec![
-        trial("a_pod_sees_what_its_claim_gave_and_nothing_else", |w| w.block_on(claim_view(w))),
-        trial("a_pod_without_a_claim_sees_the_driver_but_no_gpu", |w| w.block_on(no_claim(w))),
-        trial("an_image_that_is_not_there_fails_as_a_pull_does", |w| w.block_on(missing_image(w))),
-        trial("nothing_reaches_out_of_the_cluster", |w| w.block_on(no_uplink(w))),
+        trial("a_pod_sees_what_its_claim_gave_and_nothing_else", |w| {
+            w.block_on(claim_view(w))
+        }),
+        trial("a_pod_without_a_claim_sees_the_driver_but_no_gpu", |w| {
+            w.block_on(no_claim(w))
+        }),
+        trial("an_image_that_is_not_there_fails_as_a_pull_does", |w| {
+            w.block_on(missing_image(w))
+        }),
+        trial("nothing_reaches_out_of_the_cluster", |w| {
+            w.block_on(no_uplink(w))
+        }),
         trial("the_kubeconfig_points_at_loopback", kubeconfig),
-        trial("logs_exec_and_a_failed_command_work", |w| w.block_on(logs_and_exec(w))),
-        trial("a_privileged_pod_of_the_host_runs", |w| w.block_on(privileged(w))),
+        trial("logs_exec_and_a_failed_command_work", |w| {
+            w.block_on(logs_and_exec(w))
+        }),
+        trial("a_privileged_pod_of_the_host_runs", |w| {
+            w.block_on(privileged(w))
+        }),
         trial("evidence_is_gathered_whole", |w| w.block_on(evidence(w))),
         trial("the_machines_settings_are_as_before", settings),
     ];
@@ -45,7 +57,10 @@ fn main() -> ExitCode {
 
 fn trial(name: &str, check: fn(&World) -> Outcome) -> Trial {
     Trial::test(name, move || {
-        let world = WORLD.get_or_init(World::start).as_ref().map_err(|e| format!("the cluster did not start: {e}"))?;
+        let world = WORLD
+            .get_or_init(World::start)
+            .as_ref()
+            .map_err(|e| format!("the cluster did not start: {e}"))?;
         check(world).map_err(Into::into)
     })
 }
@@ -73,17 +88,23 @@ impl World {
             dir: folder.path().join("run"),
             nodes: vec![NodeShape {
                 name: "node-1".into(),
-                gpus: "1xA100-SXM4-40GB".parse().map_err(|e: gpu_model::NodeSpecError| e.to_string())?,
+                gpus: "1xA100-SXM4-40GB"
+                    .parse()
+                    .map_err(|e: gpu_model::NodeSpecError| e.to_string())?,
                 mig: true,
             }],
             programs: programs()?,
             exe: None,
             image_cache: None,
         };
-        let runtime =
-            tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|e| e.to_string())?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .map_err(|e| e.to_string())?;
         let say = |progress: Progress| eprintln!("{progress}");
-        let running = runtime.block_on(Cluster::start(spec, &say)).map_err(|e| e.to_string())?;
+        let running = runtime
+            .block_on(Cluster::start(spec, &say))
+            .map_err(|e| e.to_string())?;
         let (client, kubeconfig) = (running.client(), running.kubeconfig());
         let evidence = folder.path().join("evidence");
         Ok(World {
@@ -108,25 +129,43 @@ impl World {
 
     async fn node(&self) -> Outcome<cluster::Node> {
         let running = self.running.lock().await;
-        running.as_ref().ok_or("ended")?.node("node-1").map_err(|e| e.to_string())
+        running
+            .as_ref()
+            .ok_or("ended")?
+            .node("node-1")
+            .map_err(|e| e.to_string())
     }
 }
 
 /// Stops the cluster, if it was started, and looks for what it left behind.
 fn end() -> Outcome {
-    let Some(Ok(world)) = WORLD.get() else { return Ok(()) };
+    let Some(Ok(world)) = WORLD.get() else {
+        return Ok(());
+    };
     let running = world.running.blocking_lock().take();
     if let Some(running) = running {
         let dir = running.dir().to_path_buf();
-        world.runtime.block_on(running.stop()).map_err(|e| e.to_string())?;
-        ensure(!dir.exists(), || format!("the cluster left its folder {}", dir.display()))?;
+        world
+            .runtime
+            .block_on(running.stop())
+            .map_err(|e| e.to_string())?;
+        ensure(!dir.exists(), || {
+            format!("the cluster left its folder {}", dir.display())
+        })?;
     }
     // A static is never dropped.
     if let Some(folder) = world.folder.blocking_lock().take() {
-        folder.close().map_err(|e| format!("the test's folder: {e}"))?;
+        folder
+            .close()
+            .map_err(|e| format!("the test's folder: {e}"))?;
     }
-    let left: Vec<_> = container_cgroups().difference(&world.cgroups).cloned().collect();
-    ensure(left.is_empty(), || format!("the cluster left cgroups: {left:?}"))
+    let left: Vec<_> = container_cgroups()
+        .difference(&world.cgroups)
+        .cloned()
+        .collect();
+    ensure(left.is_empty(), || {
+        format!("the cluster left cgroups: {left:?}")
+    })
 }
 
 async fn claim_view(world: &World) -> Outcome {
@@ -144,54 +183,107 @@ async fn claim_view(world: &World) -> Outcome {
             matches!(lines[..], [gpu, mig] if gpu.starts_with("GPU 0: ") && mig.trim_start().starts_with("MIG 1g.5gb")),
             || format!("{name} should see one GPU and one MIG 1g.5gb:\n{list}"),
         )?;
-        let uuid = list.split("UUID: MIG-").nth(1).and_then(|rest| rest.split(')').next()).unwrap_or_default();
+        let uuid = list
+            .split("UUID: MIG-")
+            .nth(1)
+            .and_then(|rest| rest.split(')').next())
+            .unwrap_or_default();
         seen.insert(format!("MIG-{uuid}"));
-        let (nodes, _) = pods.exec(name, "ls /dev/nvidia-caps; ls -d /dev/nvidia[0-9]*").await?;
-        ensure(nodes.lines().filter(|line| line.starts_with("nvidia-cap")).count() == 2, || nodes.clone())?;
-        ensure(!nodes.lines().any(|line| line == "nvidia-cap1" || line == "nvidia-cap2"), || nodes.clone())?;
-        let (opened, opens) = pods.exec(name, "for d in /dev/nvidia0 /dev/nvidia-caps/*; do echo > $d || exit; done").await?;
+        let (nodes, _) = pods
+            .exec(name, "ls /dev/nvidia-caps; ls -d /dev/nvidia[0-9]*")
+            .await?;
+        ensure(
+            nodes
+                .lines()
+                .filter(|line| line.starts_with("nvidia-cap"))
+                .count()
+                == 2,
+            || nodes.clone(),
+        )?;
+        ensure(
+            !nodes
+                .lines()
+                .any(|line| line == "nvidia-cap1" || line == "nvidia-cap2"),
+            || nodes.clone(),
+        )?;
+        let (opened, opens) = pods
+            .exec(
+                name,
+                "for d in /dev/nvidia0 /dev/nvidia-caps/*; do echo > $d || exit; done",
+            )
+            .await?;
         ensure(opens, || format!("the devices do not open: {opened}"))?;
         let (written, wrote) = pods.exec(name, "nvidia-smi -pm 1").await?;
-        ensure(!wrote, || format!("a container could change the card: {written}"))?;
+        ensure(!wrote, || {
+            format!("a container could change the card: {written}")
+        })?;
     }
     let machine = world.node().await?.machine().map_err(|e| e.to_string())?;
     let on_card: BTreeSet<String> = machine
         .gpus
         .iter()
-        .flat_map(|gpu| machine.mig_devices(gpu).map(|device| device.ci.uuid.to_string()).collect::<Vec<_>>())
+        .flat_map(|gpu| {
+            machine
+                .mig_devices(gpu)
+                .map(|device| device.ci.uuid.to_string())
+                .collect::<Vec<_>>()
+        })
         .collect();
-    ensure(seen.len() == 2 && seen == on_card, || format!("pods see {seen:?}, the card has {on_card:?}"))?;
+    ensure(seen.len() == 2 && seen == on_card, || {
+        format!("pods see {seen:?}, the card has {on_card:?}")
+    })?;
     pods.delete(&["one", "other"]).await?;
     let machine = world.node().await?.machine().map_err(|e| e.to_string())?;
-    ensure(machine.gpus.iter().all(|gpu| gpu.instances.is_empty()), || "a GPU instance is left on the card".into())
+    ensure(
+        machine.gpus.iter().all(|gpu| gpu.instances.is_empty()),
+        || "a GPU instance is left on the card".into(),
+    )
 }
 
 async fn no_claim(world: &World) -> Outcome {
     let pods = world.pods();
     pods.create("plain", None, |_| ()).await?;
     pods.running("plain").await?;
-    let (version, there) = pods.exec("plain", "cat /proc/driver/nvidia/version; grep nvidia-caps /proc/devices").await?;
-    ensure(there && version.contains("NVRM version"), || format!("the node's /proc is not shown: {version}"))?;
+    let (version, there) = pods
+        .exec(
+            "plain",
+            "cat /proc/driver/nvidia/version; grep nvidia-caps /proc/devices",
+        )
+        .await?;
+    ensure(there && version.contains("NVRM version"), || {
+        format!("the node's /proc is not shown: {version}")
+    })?;
     let (devices, there) = pods.exec("plain", "ls /dev/nvidia*").await?;
     ensure(!there, || format!("a pod without a claim has {devices}"))?;
-    let (written, wrote) = pods.exec("plain", "echo x > /proc/driver/nvidia/version").await?;
-    ensure(!wrote && written.contains("Read-only"), || format!("the node's /proc can be written: {written}"))?;
+    let (written, wrote) = pods
+        .exec("plain", "echo x > /proc/driver/nvidia/version")
+        .await?;
+    ensure(!wrote && written.contains("Read-only"), || {
+        format!("the node's /proc can be written: {written}")
+    })?;
     pods.delete(&["plain"]).await
 }
 
 async fn missing_image(world: &World) -> Outcome {
     let pods = world.pods();
     let image = "sliceproof.local/not-there:1";
-    pods.create("pull", None, |pod| pod["spec"]["containers"][0]["image"] = json!(image)).await?;
+    pods.create("pull", None, |pod| {
+        pod["spec"]["containers"][0]["image"] = json!(image)
+    })
+    .await?;
     let message = pods
         .wait("pull", "in ErrImagePull", |status| {
             let waiting = &status["containerStatuses"][0]["state"]["waiting"];
             (waiting["reason"] == "ErrImagePull").then(|| waiting["message"].to_string())
         })
         .await?;
-    ensure(message.contains(image) && message.contains("connection refused"), || message.clone())?;
+    ensure(
+        message.contains(image) && message.contains("connection refused"),
+        || message.clone(),
+    )?;
     pods.wait("pull", "in ImagePullBackOff", |status| {
-        (status["containerStatuses"][0]["state"]["waiting"]["reason"] == "ImagePullBackOff").then_some(())
+        (status["containerStatuses"][0]["state"]["waiting"]["reason"] == "ImagePullBackOff")
+            .then_some(())
     })
     .await?;
     pods.delete(&["pull"]).await
@@ -204,35 +296,60 @@ async fn no_uplink(world: &World) -> Outcome {
     targets.extend(own_address());
     for target in &targets {
         // That it works from here is what makes the rest mean something.
-        TcpStream::connect(SocketAddr::new(*target, port)).map_err(|e| format!("{target}:{port}: {e}"))?;
+        TcpStream::connect(SocketAddr::new(*target, port))
+            .map_err(|e| format!("{target}:{port}: {e}"))?;
         listener.accept().map_err(|e| e.to_string())?;
     }
     listener.set_nonblocking(true).map_err(|e| e.to_string())?;
     // An address of documentation that is nobody's, and a name.
-    let mut reach: Vec<_> = targets.iter().map(|target| format!("nc -w 2 {target} {port}")).collect();
+    let mut reach: Vec<_> = targets
+        .iter()
+        .map(|target| format!("nc -w 2 {target} {port}"))
+        .collect();
     reach.push("nc -w 2 192.0.2.1 80".into());
     reach.push("ping -c 1 -W 1 192.0.2.1".into());
     reach.push("timeout 3 nslookup kubernetes.io".into());
 
     let pods = world.pods();
     pods.create("inside", None, |_| ()).await?;
-    pods.create("on-node", None, |pod| pod["spec"]["hostNetwork"] = json!(true)).await?;
+    pods.create("on-node", None, |pod| {
+        pod["spec"]["hostNetwork"] = json!(true)
+    })
+    .await?;
     for name in ["inside", "on-node"] {
         pods.running(name).await?;
         for command in &reach {
-            let (output, reached) = pods.exec(name, &format!("timeout 5 {command} </dev/null")).await?;
-            ensure(!reached, || format!("{name} reached out with `{command}`: {output}"))?;
+            let (output, reached) = pods
+                .exec(name, &format!("timeout 5 {command} </dev/null"))
+                .await?;
+            ensure(!reached, || {
+                format!("{name} reached out with `{command}`: {output}")
+            })?;
         }
     }
-    ensure(listener.accept().is_err(), || "somebody reached the machine's own listener".into())?;
+    ensure(listener.accept().is_err(), || {
+        "somebody reached the machine's own listener".into()
+    })?;
     // No interface but loopback, the node's end of its cable and one per pod.
     let (links, _) = pods.exec("on-node", "ls /sys/class/net").await?;
-    let odd = links.split_whitespace().find(|link| *link != "lo" && *link != "eth0" && !link.starts_with("veth"));
-    ensure(odd.is_none(), || format!("the node has the interface {odd:?}: {links}"))?;
+    let odd = links
+        .split_whitespace()
+        .find(|link| *link != "lo" && *link != "eth0" && !link.starts_with("veth"));
+    ensure(odd.is_none(), || {
+        format!("the node has the interface {odd:?}: {links}")
+    })?;
     // Pods and nodes do reach each other.
-    let address = pods.wait("inside", "addressed", |status| status["podIP"].as_str().map(str::to_owned)).await?;
-    let (output, reached) = pods.exec("on-node", &format!("ping -c 1 -W 2 {address}")).await?;
-    ensure(reached, || format!("the node does not reach its pod: {output}"))?;
+    let address = pods
+        .wait("inside", "addressed", |status| {
+            status["podIP"].as_str().map(str::to_owned)
+        })
+        .await?;
+    let (output, reached) = pods
+        .exec("on-node", &format!("ping -c 1 -W 2 {address}"))
+        .await?;
+    ensure(reached, || {
+        format!("the node does not reach its pod: {output}")
+    })?;
     pods.delete(&["inside", "on-node"]).await
 }
 
@@ -244,9 +361,17 @@ fn own_address() -> Option<IpAddr> {
 }
 
 fn kubeconfig(world: &World) -> Outcome {
-    let config = kube::config::Kubeconfig::read_from(&world.kubeconfig).map_err(|e| e.to_string())?;
-    let servers: Vec<_> = config.clusters.iter().filter_map(|named| named.cluster.as_ref()?.server.clone()).collect();
-    ensure(matches!(&servers[..], [one] if one.starts_with("https://127.0.0.1:")), || format!("{servers:?}"))
+    let config =
+        kube::config::Kubeconfig::read_from(&world.kubeconfig).map_err(|e| e.to_string())?;
+    let servers: Vec<_> = config
+        .clusters
+        .iter()
+        .filter_map(|named| named.cluster.as_ref()?.server.clone())
+        .collect();
+    ensure(
+        matches!(&servers[..], [one] if one.starts_with("https://127.0.0.1:")),
+        || format!("{servers:?}"),
+    )
 }
 
 async fn logs_and_exec(world: &World) -> Outcome {
@@ -256,7 +381,9 @@ async fn logs_and_exec(world: &World) -> Outcome {
     })
     .await?;
     let code = pods
-        .wait("talks", "ended", |status| status["containerStatuses"][0]["state"]["terminated"]["exitCode"].as_i64())
+        .wait("talks", "ended", |status| {
+            status["containerStatuses"][0]["state"]["terminated"]["exitCode"].as_i64()
+        })
         .await?;
     ensure(code == 7, || format!("exit code {code}"))?;
     let logs = pods.logs("talks").await?;
@@ -264,7 +391,9 @@ async fn logs_and_exec(world: &World) -> Outcome {
     pods.create("stays", None, |_| ()).await?;
     pods.running("stays").await?;
     let (output, succeeded) = pods.exec("stays", "id -u; exit 3").await?;
-    ensure(output == "0\n" && !succeeded, || format!("{output:?}, {succeeded}"))?;
+    ensure(output == "0\n" && !succeeded, || {
+        format!("{output:?}, {succeeded}")
+    })?;
     pods.delete(&["talks", "stays"]).await
 }
 
@@ -291,10 +420,17 @@ async fn evidence(world: &World) -> Outcome {
     pods.running("claims").await?;
     let dir = &world.evidence;
     let running = world.running.lock().await;
-    running.as_ref().ok_or("ended")?.evidence(dir).await.map_err(|e| e.to_string())?;
+    running
+        .as_ref()
+        .ok_or("ended")?
+        .evidence(dir)
+        .await
+        .map_err(|e| e.to_string())?;
     drop(running);
     let missing = fs::read_to_string(dir.join("missing.txt")).unwrap_or_default();
-    ensure(missing.is_empty(), || format!("not all was gathered: {missing}"))?;
+    ensure(missing.is_empty(), || {
+        format!("not all was gathered: {missing}")
+    })?;
     for (file, holds) in [
         ("logs/kube-apiserver.log", ""),
         ("objects/pods.yaml", "name: claims"),
@@ -310,7 +446,9 @@ async fn evidence(world: &World) -> Outcome {
         ("nodes/node-1/processes.txt", "kubelet"),
     ] {
         let text = read(dir.join(file))?;
-        ensure(!text.is_empty() && text.contains(holds), || format!("{file} lacks {holds:?}:\n{text:.2000}"))?;
+        ensure(!text.is_empty() && text.contains(holds), || {
+            format!("{file} lacks {holds:?}:\n{text:.2000}")
+        })?;
     }
     pods.delete(&["claims"]).await
 }
@@ -318,7 +456,9 @@ async fn evidence(world: &World) -> Outcome {
 fn settings(world: &World) -> Outcome {
     // The kubelet has run for a while by now: it sets some of these on a node that it owns.
     let now = machine_settings();
-    ensure(now == world.settings, || format!("before {:?}, now {now:?}", world.settings))
+    ensure(now == world.settings, || {
+        format!("before {:?}, now {now:?}", world.settings)
+    })
 }
 
 /// What a kubelet or a CNI plugin likes to change.
@@ -336,7 +476,12 @@ fn machine_settings() -> Vec<(&'static str, String)> {
         "net/netfilter/nf_conntrack_max",
     ]
     .into_iter()
-    .map(|name| (name, fs::read_to_string(Path::new("/proc/sys").join(name)).unwrap_or_default()))
+    .map(|name| {
+        (
+            name,
+            fs::read_to_string(Path::new("/proc/sys").join(name)).unwrap_or_default(),
+        )
+    })
     .collect()
 }
 

@@ -16,7 +16,7 @@ use std::{
 };
 
 use cluster::{
-    Cluster, ClusterSpec, Error, NodeShape, Progress, Programs, Silent,
+    Cluster, ClusterSpec, Error, NodeShape, Programs, Progress, Silent,
     supervisor::{self, Until},
 };
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -45,15 +45,27 @@ fn main() -> ExitCode {
     };
     let trials = vec![
         trial("a_component_that_dies_at_start_is_quoted", dies_at_start),
-        trial("a_program_that_cannot_be_started_is_named", cannot_be_started),
-        trial("forbidden_user_namespaces_name_the_setting", no_user_namespaces),
-        trial("missing_network_namespaces_are_named", no_network_namespaces),
+        trial(
+            "a_program_that_cannot_be_started_is_named",
+            cannot_be_started,
+        ),
+        trial(
+            "forbidden_user_namespaces_name_the_setting",
+            no_user_namespaces,
+        ),
+        trial(
+            "missing_network_namespaces_are_named",
+            no_network_namespaces,
+        ),
         trial("a_masked_proc_is_named", masked_proc),
         trial("a_file_system_without_overlay_is_named", no_overlay),
         trial("a_folder_of_other_files_is_left_alone", foreign_folder),
         trial("a_panic_leaves_nothing", panic_leaves_nothing),
         trial("kill_9_leaves_a_folder_and_the_next_start_says_so", kill_9),
-        trial("detached_clusters_live_side_by_side_and_end_by_name", side_by_side),
+        trial(
+            "detached_clusters_live_side_by_side_and_end_by_name",
+            side_by_side,
+        ),
         trial("a_cluster_ends_with_the_process_it_was_for", until_exit),
         trial("nodes_change_their_cards_come_and_go", shapes),
     ];
@@ -61,12 +73,20 @@ fn main() -> ExitCode {
 }
 
 fn shape(name: &str, gpus: &str, mig: bool) -> NodeShape {
-    NodeShape { name: name.into(), gpus: gpus.parse().expect("cards"), mig }
+    NodeShape {
+        name: name.into(),
+        gpus: gpus.parse().expect("cards"),
+        mig,
+    }
 }
 
 fn spec(dir: &Path, programs: Programs) -> ClusterSpec {
     ClusterSpec {
-        name: dir.file_name().expect("a name").to_string_lossy().into_owned(),
+        name: dir
+            .file_name()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned(),
         dir: dir.into(),
         nodes: vec![shape("node-1", "1xA100-SXM4-40GB", true)],
         programs,
@@ -105,7 +125,11 @@ fn nothing_left(dir: &Path) -> Result<(), Failed> {
         if !left.is_empty() {
             return Err(format!("still there: {left:#?}"));
         }
-        if dir.exists() { Err(format!("{} is still there", dir.display())) } else { Ok(()) }
+        if dir.exists() {
+            Err(format!("{} is still there", dir.display()))
+        } else {
+            Ok(())
+        }
     })
 }
 
@@ -121,7 +145,11 @@ fn eventually(what: &str, mut look: impl FnMut() -> Result<(), String>) -> Resul
 }
 
 fn ensure(condition: bool, text: impl FnOnce() -> String) -> Result<(), Failed> {
-    if condition { Ok(()) } else { Err(text().into()) }
+    if condition {
+        Ok(())
+    } else {
+        Err(text().into())
+    }
 }
 
 fn script(folder: &Path, name: &str, text: &str) -> PathBuf {
@@ -134,22 +162,46 @@ fn script(folder: &Path, name: &str, text: &str) -> PathBuf {
 
 fn dies_at_start(state: &Path) -> Result<(), Failed> {
     let dir = state.join("dies");
-    let broken = script(&state.join("bin"), "etcd", "echo 'no space for dragons' >&2; exit 7");
-    let failed = runtime().block_on(Cluster::start(spec(&dir, programs()?.with("etcd", broken)), &Silent));
-    let Err(error) = failed else { return Err("it started without etcd".into()) };
+    let broken = script(
+        &state.join("bin"),
+        "etcd",
+        "echo 'no space for dragons' >&2; exit 7",
+    );
+    let failed = runtime().block_on(Cluster::start(
+        spec(&dir, programs()?.with("etcd", broken)),
+        &Silent,
+    ));
+    let Err(error) = failed else {
+        return Err("it started without etcd".into());
+    };
     let text = error.to_string();
-    for part in ["etcd ended while starting", "exit status 7", "no space for dragons"] {
-        ensure(text.contains(part), || format!("{part:?} is not in: {text}"))?;
+    for part in [
+        "etcd ended while starting",
+        "exit status 7",
+        "no space for dragons",
+    ] {
+        ensure(text.contains(part), || {
+            format!("{part:?} is not in: {text}")
+        })?;
     }
-    ensure(error.exit_code() == 2, || format!("exit code {}", error.exit_code()))?;
+    ensure(error.exit_code() == 2, || {
+        format!("exit code {}", error.exit_code())
+    })?;
     nothing_left(&dir)
 }
 
 fn cannot_be_started(state: &Path) -> Result<(), Failed> {
     let dir = state.join("no-program");
-    let failed = runtime().block_on(Cluster::start(spec(&dir, programs()?.with("etcd", "/no/such/etcd")), &Silent));
-    let Err(error) = failed else { return Err("it started without etcd".into()) };
-    ensure(error.to_string().contains("/no/such/etcd"), || error.to_string())?;
+    let failed = runtime().block_on(Cluster::start(
+        spec(&dir, programs()?.with("etcd", "/no/such/etcd")),
+        &Silent,
+    ));
+    let Err(error) = failed else {
+        return Err("it started without etcd".into());
+    };
+    ensure(error.to_string().contains("/no/such/etcd"), || {
+        error.to_string()
+    })?;
     nothing_left(&dir)
 }
 
@@ -158,13 +210,24 @@ fn start_under(state: &Path, name: &str, wrapper: &str) -> Result<String, Failed
     let dir = state.join(name);
     let exe = std::env::current_exe()?;
     let output = Command::new("unshare")
-        .args(["--user", "--map-root-user", "--mount", "sh", "-c", wrapper, "sh"])
+        .args([
+            "--user",
+            "--map-root-user",
+            "--mount",
+            "sh",
+            "-c",
+            wrapper,
+            "sh",
+        ])
         .arg(&exe)
         .arg(TRY)
         .arg(&dir)
         .output()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    ensure(output.status.code() == Some(2), || format!("exit status {:?}: {text}", output.status))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned()
+        + &String::from_utf8_lossy(&output.stderr);
+    ensure(output.status.code() == Some(2), || {
+        format!("exit status {:?}: {text}", output.status)
+    })?;
     nothing_left(&dir)?;
     Ok(text)
 }
@@ -177,18 +240,37 @@ fn says(text: &str, parts: &[&str]) -> Result<(), Failed> {
 }
 
 fn no_user_namespaces(state: &Path) -> Result<(), Failed> {
-    let text = start_under(state, "no-user", r#"echo 0 > /proc/sys/user/max_user_namespaces && exec "$@""#)?;
-    says(&text, &["user namespace is forbidden", "user.max_user_namespaces is 0", "sysctl -w user.max_user_namespaces"])
+    let text = start_under(
+        state,
+        "no-user",
+        r#"echo 0 > /proc/sys/user/max_user_namespaces && exec "$@""#,
+    )?;
+    says(
+        &text,
+        &[
+            "user namespace is forbidden",
+            "user.max_user_namespaces is 0",
+            "sysctl -w user.max_user_namespaces",
+        ],
+    )
 }
 
 fn no_network_namespaces(state: &Path) -> Result<(), Failed> {
-    let text = start_under(state, "no-net", r#"echo 0 > /proc/sys/user/max_net_namespaces && exec "$@""#)?;
+    let text = start_under(
+        state,
+        "no-net",
+        r#"echo 0 > /proc/sys/user/max_net_namespaces && exec "$@""#,
+    )?;
     says(&text, &["network namespace", "user.max_net_namespaces"])
 }
 
 fn masked_proc(state: &Path) -> Result<(), Failed> {
     // As container runtimes do: something lies over a part of /proc.
-    let text = start_under(state, "masked", r#"mount -t tmpfs none /proc/irq && exec "$@""#)?;
+    let text = start_under(
+        state,
+        "masked",
+        r#"mount -t tmpfs none /proc/irq && exec "$@""#,
+    )?;
     says(&text, &["mounting /proc", "systempaths=unconfined"])
 }
 
@@ -209,8 +291,13 @@ fn foreign_folder(state: &Path) -> Result<(), Failed> {
     fs::create_dir_all(&dir)?;
     fs::write(dir.join("thesis.tex"), "precious")?;
     let failed = runtime().block_on(Cluster::start(spec(&dir, programs()?), &Silent));
-    ensure(matches!(failed, Err(Error::Spec { .. })), || format!("{failed:?}"))?;
-    ensure(fs::read_to_string(dir.join("thesis.tex"))? == "precious", || "it is gone".into())
+    ensure(matches!(failed, Err(Error::Spec { .. })), || {
+        format!("{failed:?}")
+    })?;
+    ensure(
+        fs::read_to_string(dir.join("thesis.tex"))? == "precious",
+        || "it is gone".into(),
+    )
 }
 
 fn try_to_start(dir: &Path) -> ExitCode {
@@ -232,7 +319,9 @@ fn try_to_start(dir: &Path) -> ExitCode {
 fn hold(dir: &Path, panics: bool) -> ExitCode {
     let runtime = runtime();
     let programs = programs().expect("programs");
-    let running = runtime.block_on(Cluster::start(spec(dir, programs), &Silent)).expect("a cluster");
+    let running = runtime
+        .block_on(Cluster::start(spec(dir, programs), &Silent))
+        .expect("a cluster");
     println!("up");
     std::io::stdout().flush().expect("stdout");
     if panics {
@@ -267,21 +356,32 @@ fn panic_leaves_nothing(state: &Path) -> Result<(), Failed> {
 fn kill_9(state: &Path) -> Result<(), Failed> {
     let dir = state.join("killed");
     let mut child = held(&dir, "wait")?;
-    ensure(!processes(&dir).is_empty(), || "the test does not see the cluster's processes".into())?;
+    ensure(!processes(&dir).is_empty(), || {
+        "the test does not see the cluster's processes".into()
+    })?;
     child.kill()?;
     child.wait()?;
     eventually("every process is gone", || {
         let left = processes(&dir);
-        if left.is_empty() { Ok(()) } else { Err(format!("{left:#?}")) }
+        if left.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("{left:#?}"))
+        }
     })?;
-    ensure(dir.exists(), || "there is nothing for the next start to find".into())?;
+    ensure(dir.exists(), || {
+        "there is nothing for the next start to find".into()
+    })?;
     let said = Mutex::new(Vec::new());
     let listener = |progress: Progress| said.lock().expect("no panic").push(progress);
     let runtime = runtime();
     let running = runtime.block_on(Cluster::start(spec(&dir, programs()?), &listener))?;
     runtime.block_on(running.stop())?;
     let said = said.into_inner().expect("no panic");
-    ensure(said.iter().any(|p| matches!(p, Progress::Cleaned { .. })), || format!("{said:?}"))?;
+    ensure(
+        said.iter().any(|p| matches!(p, Progress::Cleaned { .. })),
+        || format!("{said:?}"),
+    )?;
     nothing_left(&dir)
 }
 
@@ -295,14 +395,21 @@ fn side_by_side(state: &Path) -> Result<(), Failed> {
             supervisor::spawn(spec_two, Until::Signal, &Silent),
         )
     })?;
-    ensure(started == (one.clone(), two.clone()), || format!("{started:?}"))?;
+    ensure(started == (one.clone(), two.clone()), || {
+        format!("{started:?}")
+    })?;
     runtime.block_on(async {
         let (a, b) = tokio::try_join!(Cluster::attach(&one), Cluster::attach(&two))?;
-        let (a_id, b_id) = (a.node("node-1")?.machine()?.id, b.node("node-1")?.machine()?.id);
+        let (a_id, b_id) = (
+            a.node("node-1")?.machine()?.id,
+            b.node("node-1")?.machine()?.id,
+        );
         ensure(a_id != b_id, || "two clusters have the same cards".into())?;
         let again = supervisor::spawn(spec(&one, programs()?), Until::Signal, &Silent).await;
         let text = again.err().map(|e| e.to_string()).unwrap_or_default();
-        ensure(text.contains("already running"), || format!("a second cluster of the name: {text:?}"))?;
+        ensure(text.contains("already running"), || {
+            format!("a second cluster of the name: {text:?}")
+        })?;
         // Attached only: its end is not the cluster's.
         a.stop().await?;
         b.check().await?;
@@ -317,9 +424,16 @@ fn side_by_side(state: &Path) -> Result<(), Failed> {
 
 fn until_exit(state: &Path) -> Result<(), Failed> {
     // Deeper than a Unix socket's path may be long.
-    let dir = state.join("deep".repeat(30)).join("down".repeat(30)).join("until");
+    let dir = state
+        .join("deep".repeat(30))
+        .join("down".repeat(30))
+        .join("until");
     let mut child = Command::new("sleep").arg("1000").spawn()?;
-    runtime().block_on(supervisor::spawn(spec(&dir, programs()?), Until::Exit(child.id()), &Silent))?;
+    runtime().block_on(supervisor::spawn(
+        spec(&dir, programs()?),
+        Until::Exit(child.id()),
+        &Silent,
+    ))?;
     ensure(dir.exists(), || "it ended too early".into())?;
     child.kill()?;
     child.wait()?;
@@ -333,32 +447,66 @@ fn shapes(state: &Path) -> Result<(), Failed> {
         let running = Cluster::start(spec(&dir, programs()?), &Silent).await?;
         let devices = async || -> Result<Vec<String>, Failed> {
             use k8s_openapi::api::resource::v1::ResourceSlice;
-            let slices = kube::Api::<ResourceSlice>::all(running.client()).list(&Default::default()).await?;
-            let of = |s: &ResourceSlice| s.spec.devices.iter().flatten().map(|d| d.name.clone()).collect::<Vec<_>>();
+            let slices = kube::Api::<ResourceSlice>::all(running.client())
+                .list(&Default::default())
+                .await?;
+            let of = |s: &ResourceSlice| {
+                s.spec
+                    .devices
+                    .iter()
+                    .flatten()
+                    .map(|d| d.name.clone())
+                    .collect::<Vec<_>>()
+            };
             Ok(slices.iter().flat_map(of).collect())
         };
         let before = Instant::now();
-        running.shape(&[shape("node-1", "1xA100-SXM4-40GB", true)], &Silent).await?;
-        ensure(before.elapsed() < Duration::from_secs(1), || format!("no change took {:?}", before.elapsed()))?;
+        running
+            .shape(&[shape("node-1", "1xA100-SXM4-40GB", true)], &Silent)
+            .await?;
+        ensure(before.elapsed() < Duration::from_secs(1), || {
+            format!("no change took {:?}", before.elapsed())
+        })?;
 
-        let two = [shape("node-1", "2xH100-SXM5-80GB", false), shape("node-2", "1xL4", false)];
+        let two = [
+            shape("node-1", "2xH100-SXM5-80GB", false),
+            shape("node-2", "1xL4", false),
+        ];
         running.shape(&two, &Silent).await?;
         let names = devices().await?;
-        ensure(names.iter().filter(|n| n.starts_with("gpu-") && !n.contains("mig")).count() == 3, || format!("{names:?}"))?;
-        ensure(names.iter().any(|n| n.contains("1g10gb")), || format!("{names:?}"))?;
+        ensure(
+            names
+                .iter()
+                .filter(|n| n.starts_with("gpu-") && !n.contains("mig"))
+                .count()
+                == 3,
+            || format!("{names:?}"),
+        )?;
+        ensure(names.iter().any(|n| n.contains("1g10gb")), || {
+            format!("{names:?}")
+        })?;
         let listed = running.node("node-1")?.exec(&["nvidia-smi", "-L"]).await?;
-        ensure(listed.stdout.matches("H100").count() == 2, || format!("{listed:?}"))?;
+        ensure(listed.stdout.matches("H100").count() == 2, || {
+            format!("{listed:?}")
+        })?;
 
         // The kubelet knows the driver again at once.
         let pods = support::Pods::new(&running.client());
         let template = pods.template("1g.10gb").await?;
-        pods.create("after-the-change", Some(&template), |_| {}).await?;
+        pods.create("after-the-change", Some(&template), |_| {})
+            .await?;
         pods.running("after-the-change").await?;
         pods.delete(&["after-the-change"]).await?;
 
-        running.shape(&[shape("node-2", "1xL4", false)], &Silent).await?;
-        ensure(devices().await?.len() == 1, || "node-1 is still published".into())?;
-        ensure(running.nodes().len() == 1, || "node-1 is still there".into())?;
+        running
+            .shape(&[shape("node-2", "1xL4", false)], &Silent)
+            .await?;
+        ensure(devices().await?.len() == 1, || {
+            "node-1 is still published".into()
+        })?;
+        ensure(running.nodes().len() == 1, || {
+            "node-1 is still there".into()
+        })?;
         running.node("node-2")?.restart_driver().await?;
         running.check().await?;
         running.stop().await?;

@@ -13,8 +13,9 @@ use serde_json::json;
 use crate::{
     control_plane::{environment, inner_server, path},
     error::{Error, Result},
-    images, kubeconfig, net, oci,
+    images, kubeconfig, net,
     ns::root::{Root, machine_id},
+    oci,
     pki::{Authority, Subject},
     programs::Programs,
     rpc::Launch,
@@ -35,7 +36,11 @@ pub(crate) struct NodeDir {
 
 impl NodeDir {
     pub(crate) fn new(cluster: &Path, name: &str, index: u8) -> Self {
-        NodeDir { name: name.into(), index, dir: cluster.join("nodes").join(name) }
+        NodeDir {
+            name: name.into(),
+            index,
+            dir: cluster.join("nodes").join(name),
+        }
     }
 
     pub(crate) fn control(&self) -> PathBuf {
@@ -92,7 +97,15 @@ pub(crate) struct Shared<'a> {
 
 impl NodePrograms {
     pub(crate) fn lay(node: &NodeDir, shared: &Shared<'_>) -> Result<Self> {
-        for dir in ["root", "logs", "bin", "var/lib/kubelet/plugins_registry", "var/lib/containerd", "var/log", "var/tmp"] {
+        for dir in [
+            "root",
+            "logs",
+            "bin",
+            "var/lib/kubelet/plugins_registry",
+            "var/lib/containerd",
+            "var/log",
+            "var/tmp",
+        ] {
             make(&node.dir.join(dir))?;
         }
         link("/run", &node.var().join("run"))?;
@@ -101,7 +114,11 @@ impl NodePrograms {
         let bin = node.dir.join("bin");
         let cni_bin = node.dir.join("bin/cni");
         make(&cni_bin)?;
-        for (name, plugin) in [("ptp", "cni-ptp"), ("host-local", "cni-host-local"), ("loopback", "cni-loopback")] {
+        for (name, plugin) in [
+            ("ptp", "cni-ptp"),
+            ("host-local", "cni-host-local"),
+            ("loopback", "cni-loopback"),
+        ] {
             link(shared.programs.path(plugin)?, &cni_bin.join(name))?;
         }
         for name in ["containerd-shim-runc-v2", "ctr"] {
@@ -112,9 +129,16 @@ impl NodePrograms {
 
         let containerd = Launch {
             name: "containerd".into(),
-            argv: vec![path(shared.programs.path("containerd")?), "--config=/etc/containerd/config.toml".into()],
+            argv: vec![
+                path(shared.programs.path("containerd")?),
+                "--config=/etc/containerd/config.toml".into(),
+            ],
             // runc takes its rootless cgroup manager when it is root of a user namespace and USER is not root.
-            env: env.clone().into_iter().chain([("USER".into(), "sliceproof".into())]).collect(),
+            env: env
+                .clone()
+                .into_iter()
+                .chain([("USER".into(), "sliceproof".into())])
+                .collect(),
             log: node.log("containerd"),
         };
         let import = vec![
@@ -150,7 +174,10 @@ impl NodePrograms {
                 format!("--cdi-root={CDI}"),
                 format!("--nvidia-driver-root={}", path(shared.driver_root)),
                 format!("--container-driver-root={}", path(shared.driver_root)),
-                format!("--nvidia-cdi-hook-path={}", path(shared.programs.path("nvidia-cdi-hook")?)),
+                format!(
+                    "--nvidia-cdi-hook-path={}",
+                    path(shared.programs.path("nvidia-cdi-hook")?)
+                ),
                 format!("--kubeconfig={}", path(&driver_kubeconfig(node, shared)?)),
                 "--feature-gates=DynamicMIG=true".into(),
                 "--kube-api-qps=50".into(),
@@ -160,7 +187,13 @@ impl NodePrograms {
             env,
             log: node.log("gpu-kubelet-plugin"),
         };
-        Ok(NodePrograms { containerd, import, kubelet, driver, root: root(node, shared, &wrapper, &cni_bin)? })
+        Ok(NodePrograms {
+            containerd,
+            import,
+            kubelet,
+            driver,
+            root: root(node, shared, &wrapper, &cni_bin)?,
+        })
     }
 }
 
@@ -176,9 +209,12 @@ fn root(node: &NodeDir, shared: &Shared<'_>, wrapper: &Path, cni_bin: &Path) -> 
         registry_dir: "/etc/containerd/certs.d".into(),
     });
     let serving = shared.authority.issue(
-        &Subject::user(format!("kubelet-serving-{}", node.name), format!("system:node:{}", node.name))
-            .group("system:nodes")
-            .serves(&[&node.name], &[IpAddr::from(node.address())]),
+        &Subject::user(
+            format!("kubelet-serving-{}", node.name),
+            format!("system:node:{}", node.name),
+        )
+        .group("system:nodes")
+        .serves(&[&node.name], &[IpAddr::from(node.address())]),
     )?;
     let kubelet = json!({
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
@@ -239,9 +275,18 @@ fn root(node: &NodeDir, shared: &Shared<'_>, wrapper: &Path, cni_bin: &Path) -> 
         var: node.var(),
         files: vec![
             ("/etc/containerd/config.toml".into(), containerd),
-            ("/etc/containerd/certs.d/_default/hosts.toml".into(), images::registry_config().into()),
-            ("/etc/kubernetes/kubelet.json".into(), format!("{kubelet:#}\n")),
-            ("/etc/cni/net.d/10-pods.conflist".into(), format!("{cni:#}\n")),
+            (
+                "/etc/containerd/certs.d/_default/hosts.toml".into(),
+                images::registry_config().into(),
+            ),
+            (
+                "/etc/kubernetes/kubelet.json".into(),
+                format!("{kubelet:#}\n"),
+            ),
+            (
+                "/etc/cni/net.d/10-pods.conflist".into(),
+                format!("{cni:#}\n"),
+            ),
         ],
         hostname: node.name.clone(),
         machine_id: machine_id(&shared.cluster.to_string_lossy(), &node.name),
@@ -259,20 +304,36 @@ fn kubelet_kubeconfig(node: &NodeDir, shared: &Shared<'_>) -> Result<PathBuf> {
 fn driver_kubeconfig(node: &NodeDir, shared: &Shared<'_>) -> Result<PathBuf> {
     let file = format!("gpu-kubelet-plugin-{}", node.name);
     let identity = shared.authority.issue(
-        &Subject::user(&file, format!("{}:{}", crate::objects::DRIVER_GROUP, node.name)).group(crate::objects::DRIVER_GROUP),
+        &Subject::user(
+            &file,
+            format!("{}:{}", crate::objects::DRIVER_GROUP, node.name),
+        )
+        .group(crate::objects::DRIVER_GROUP),
     )?;
     write_kubeconfig(shared, &file, &identity)
 }
 
-fn write_kubeconfig(shared: &Shared<'_>, file: &str, identity: &crate::pki::Identity) -> Result<PathBuf> {
+fn write_kubeconfig(
+    shared: &Shared<'_>,
+    file: &str,
+    identity: &crate::pki::Identity,
+) -> Result<PathBuf> {
     let config = shared.cluster.join("kubeconfigs").join(file);
-    kubeconfig::by_path(&config, &inner_server(), &shared.authority.certificate(), identity)?;
+    kubeconfig::by_path(
+        &config,
+        &inner_server(),
+        &shared.authority.certificate(),
+        identity,
+    )?;
     Ok(config)
 }
 
 /// runc seals its own binary by an overlay over its folder, in which a file that is only bound there is an empty one.
 fn own_runc(shared: &Shared<'_>) -> Result<PathBuf> {
-    let (from, to) = (shared.programs.path("runc")?, shared.cluster.join("bin/runc"));
+    let (from, to) = (
+        shared.programs.path("runc")?,
+        shared.cluster.join("bin/runc"),
+    );
     make(&shared.cluster.join("bin"))?;
     if !to.exists() {
         fs::copy(from, &to).map_err(Error::io("copy runc to", &to))?;
@@ -286,9 +347,9 @@ pub(crate) fn make(dir: &Path) -> Result<()> {
 
 fn link(target: impl AsRef<Path>, at: &Path) -> Result<()> {
     match symlink(&target, at) {
-        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
-            fs::remove_file(at).and_then(|()| symlink(&target, at)).map_err(Error::io("link", at))
-        }
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => fs::remove_file(at)
+            .and_then(|()| symlink(&target, at))
+            .map_err(Error::io("link", at)),
         other => other.map_err(Error::io("link", at)),
     }
 }

@@ -15,17 +15,27 @@ use crate::{
 /// The machine that a shape means, as it stands after a boot. The same names give the same UUIDs.
 pub(crate) fn machine(cluster: &str, shape: &NodeShape) -> Result<Machine> {
     let catalog = Catalog::builtin();
-    let cards = shape.gpus.resolve(&catalog).map_err(|unknown| Error::Spec {
-        what: format!("node {}: {unknown}", shape.name),
-        remedy: "`fakegpu model list` shows the models".into(),
-    })?;
-    let options = Options { node: format!("{cluster}/{}", shape.name), mig: shape.mig, ..Options::default() };
+    let cards = shape
+        .gpus
+        .resolve(&catalog)
+        .map_err(|unknown| Error::Spec {
+            what: format!("node {}: {unknown}", shape.name),
+            remedy: "`fakegpu model list` shows the models".into(),
+        })?;
+    let options = Options {
+        node: format!("{cluster}/{}", shape.name),
+        mig: shape.mig,
+        ..Options::default()
+    };
     Ok(Machine::build(&cards, &options))
 }
 
 /// Lays the tree and its state file, or sets those that are there to this machine.
 pub(crate) fn lay(dir: &Path, machine: &Machine) -> Result<HostTree> {
-    let fault = |message: String| Error::Gpu { doing: format!("lay out the fake host in {}", dir.display()), message };
+    let fault = |message: String| Error::Gpu {
+        doing: format!("lay out the fake host in {}", dir.display()),
+        message,
+    };
     if let Ok(tree) = HostTree::open(dir) {
         // The state is set first; the files follow it.
         Store::put(tree.state_path(), machine).map_err(|e| fault(e.to_string()))?;
@@ -35,7 +45,10 @@ pub(crate) fn lay(dir: &Path, machine: &Machine) -> Result<HostTree> {
 
 /// The state file of a tree that was laid.
 pub(crate) fn store(dir: &Path) -> Result<Store> {
-    let fault = |message: String| Error::Gpu { doing: format!("open the state file below {}", dir.display()), message };
+    let fault = |message: String| Error::Gpu {
+        doing: format!("open the state file below {}", dir.display()),
+        message,
+    };
     let tree = HostTree::open(dir).map_err(|e| fault(e.to_string()))?;
     let store = Store::open(tree.state_path()).map_err(|e| fault(e.to_string()))?;
     Ok(store.with_proc_dir(tree.proc_driver()))
@@ -44,5 +57,7 @@ pub(crate) fn store(dir: &Path) -> Result<Store> {
 /// Called by a node's init, in the node's mount namespace.
 pub(crate) fn enter(dir: &Path) -> std::result::Result<(), String> {
     let tree = HostTree::open(dir).map_err(|e| e.to_string())?;
-    tree.enter(&Enter { loader: false }).map(drop).map_err(|e| e.to_string())
+    tree.enter(&Enter { loader: false })
+        .map(drop)
+        .map_err(|e| e.to_string())
 }

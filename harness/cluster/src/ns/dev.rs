@@ -6,7 +6,9 @@ use nix::mount::{MsFlags, mount};
 
 use super::{Refused, root::bind_new};
 
-const CHARACTER: &[&str] = &["null", "zero", "full", "random", "urandom", "tty", "kmsg", "fuse"];
+const CHARACTER: &[&str] = &[
+    "null", "zero", "full", "random", "urandom", "tty", "kmsg", "fuse",
+];
 
 pub(crate) fn build(dev: &Path) -> Result<(), Refused> {
     // 0755: with the default of 1777, opening /dev/null with O_CREAT is refused (fs.protected_regular).
@@ -19,13 +21,30 @@ pub(crate) fn build(dev: &Path) -> Result<(), Refused> {
     }
     block_devices(Path::new("/dev"), dev, 0)?;
     for name in ["pts", "shm", "mqueue"] {
-        fs::create_dir_all(dev.join(name)).map_err(|e| Refused::new(format!("cannot make {}: {e}", dev.join(name).display()), ""))?;
+        fs::create_dir_all(dev.join(name)).map_err(|e| {
+            Refused::new(format!("cannot make {}: {e}", dev.join(name).display()), "")
+        })?;
     }
     // No gid=5: only one id is mapped.
-    tmp(&dev.join("pts"), "devpts", MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620")?;
-    tmp(&dev.join("shm"), "tmpfs", MsFlags::MS_NOSUID | MsFlags::MS_NODEV, "mode=1777")?;
+    tmp(
+        &dev.join("pts"),
+        "devpts",
+        MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC,
+        "newinstance,ptmxmode=0666,mode=0620",
+    )?;
+    tmp(
+        &dev.join("shm"),
+        "tmpfs",
+        MsFlags::MS_NOSUID | MsFlags::MS_NODEV,
+        "mode=1777",
+    )?;
     // Some kernels are built without POSIX message queues; nothing here needs them.
-    let _ = tmp(&dev.join("mqueue"), "mqueue", MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC, "");
+    let _ = tmp(
+        &dev.join("mqueue"),
+        "mqueue",
+        MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC,
+        "",
+    );
     for (name, target) in [
         ("ptmx", "pts/ptmx"),
         ("fd", "/proc/self/fd"),
@@ -41,14 +60,18 @@ pub(crate) fn build(dev: &Path) -> Result<(), Refused> {
 
 /// The kubelet looks up the device of its file system by name and stays NotReady without it.
 fn block_devices(host: &Path, here: &Path, depth: usize) -> Result<(), Refused> {
-    let Ok(entries) = fs::read_dir(host) else { return Ok(()) };
+    let Ok(entries) = fs::read_dir(host) else {
+        return Ok(());
+    };
     for entry in entries.flatten() {
         let name = entry.file_name();
         let text = name.to_string_lossy();
         if text.starts_with("loop") || text.starts_with("ram") || text.starts_with("nbd") {
             continue;
         }
-        let Ok(kind) = entry.file_type() else { continue };
+        let Ok(kind) = entry.file_type() else {
+            continue;
+        };
         if kind.is_block_device() {
             bind_new(&entry.path(), &here.join(&name))?;
         } else if kind.is_symlink() && depth == 1 {
@@ -67,6 +90,9 @@ fn block_devices(host: &Path, here: &Path, depth: usize) -> Result<(), Refused> 
 fn tmp(at: &Path, kind: &str, flags: MsFlags, data: &str) -> Result<(), Refused> {
     let data = if data.is_empty() { None } else { Some(data) };
     mount(Some(kind), at, Some(kind), flags, data).map_err(|e| {
-        Refused::new(format!("mounting {kind} at {} failed: {}", at.display(), e.desc()), "allow mounts in user namespaces, or run as root")
+        Refused::new(
+            format!("mounting {kind} at {} failed: {}", at.display(), e.desc()),
+            "allow mounts in user namespaces, or run as root",
+        )
     })
 }

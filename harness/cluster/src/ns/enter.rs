@@ -48,13 +48,25 @@ fn write_map(file: &str, text: &str) -> Result<(), Refused> {
     let path = Path::new("/proc/self").join(file);
     fs::write(&path, text).map_err(|e| {
         let (setting, remedy) = restriction();
-        Refused::new(format!("writing `{text}` to {} in a new user namespace failed: {e}{setting}", path.display()), remedy)
+        Refused::new(
+            format!(
+                "writing `{text}` to {} in a new user namespace failed: {e}{setting}",
+                path.display()
+            ),
+            remedy,
+        )
     })
 }
 
 fn explain_user(e: Errno) -> Refused {
     let (setting, remedy) = restriction();
-    Refused::new(format!("a new user namespace is forbidden: unshare(CLONE_NEWUSER): {}{setting}", e.desc()), remedy)
+    Refused::new(
+        format!(
+            "a new user namespace is forbidden: unshare(CLONE_NEWUSER): {}{setting}",
+            e.desc()
+        ),
+        remedy,
+    )
 }
 
 pub(crate) fn explain(kind: &str, e: Errno) -> Refused {
@@ -66,18 +78,34 @@ pub(crate) fn explain(kind: &str, e: Errno) -> Refused {
         _ => "CONFIG_NAMESPACES",
     };
     let remedy = match e {
-        Errno::EINVAL => format!("this kernel has no {kind} namespaces: use one built with {option}=y"),
+        Errno::EINVAL => {
+            format!("this kernel has no {kind} namespaces: use one built with {option}=y")
+        }
         Errno::ENOSPC | Errno::EUSERS => {
-            format!("raise the limit: `sysctl user.max_{}_namespaces`", match kind { "mount" => "mnt", "network" => "net", k => k })
+            format!(
+                "raise the limit: `sysctl user.max_{}_namespaces`",
+                match kind {
+                    "mount" => "mnt",
+                    "network" => "net",
+                    k => k,
+                }
+            )
         }
         _ => restriction().1,
     };
-    Refused::new(format!("a new {kind} namespace is forbidden: {}", e.desc()), remedy)
+    Refused::new(
+        format!("a new {kind} namespace is forbidden: {}", e.desc()),
+        remedy,
+    )
 }
 
 /// The setting of this machine that forbids user namespaces, as far as it can be read.
 fn restriction() -> (String, String) {
-    let read = |name: &str| fs::read_to_string(Path::new("/proc/sys").join(name)).ok().map(|t| t.trim().to_owned());
+    let read = |name: &str| {
+        fs::read_to_string(Path::new("/proc/sys").join(name))
+            .ok()
+            .map(|t| t.trim().to_owned())
+    };
     if read("user/max_user_namespaces").as_deref() == Some("0") {
         return (
             "; user.max_user_namespaces is 0".into(),
@@ -114,7 +142,15 @@ mod tests {
 
     #[test]
     fn a_limit_names_its_sysctl() {
-        assert!(explain("network", Errno::ENOSPC).remedy.contains("user.max_net_namespaces"));
-        assert!(explain("mount", Errno::ENOSPC).remedy.contains("user.max_mnt_namespaces"));
+        assert!(
+            explain("network", Errno::ENOSPC)
+                .remedy
+                .contains("user.max_net_namespaces")
+        );
+        assert!(
+            explain("mount", Errno::ENOSPC)
+                .remedy
+                .contains("user.max_mnt_namespaces")
+        );
     }
 }

@@ -14,7 +14,10 @@ pub(crate) struct Refused {
 
 impl Refused {
     pub(crate) fn new(what: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Refused { what: what.into(), remedy: remedy.into() }
+        Refused {
+            what: what.into(),
+            remedy: remedy.into(),
+        }
     }
 }
 

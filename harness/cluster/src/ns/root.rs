@@ -16,10 +16,20 @@ use serde::{Deserialize, Serialize};
 use super::Refused;
 
 /// What of the host stays visible, read-only. Homes, /etc, /var and /tmp do not.
-const HOST_TREES: &[&str] = &["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "nix", "gnu"];
+const HOST_TREES: &[&str] = &[
+    "usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "nix", "gnu",
+];
 
 /// Files of the host's /etc without which dynamic programs or time zones do not work.
-const HOST_ETC: &[&str] = &["ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "os-release", "localtime", "ssl"];
+const HOST_ETC: &[&str] = &[
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "alternatives",
+    "os-release",
+    "localtime",
+    "ssl",
+];
 
 /// What the new root holds beside the host's programs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -44,7 +54,11 @@ pub(crate) struct Root {
 pub(crate) fn machine_id(cluster: &str, node: &str) -> String {
     use sha2::Digest as _;
     let digest = sha2::Sha256::digest(format!("{cluster}/{node}"));
-    digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    digest
+        .iter()
+        .take(16)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 type Step<T = ()> = Result<T, Refused>;
@@ -53,20 +67,51 @@ impl Root {
     /// Builds the root, moves into it and lets go of the old one.
     pub(crate) fn enter(&self) -> Step {
         let none = None::<&str>;
-        mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)
-            .map_err(|e| refused("making all mounts private", e, "run where mounts are allowed in a user namespace"))?;
-        mount(Some("tmpfs"), &self.at, Some("tmpfs"), MsFlags::empty(), Some("mode=0755"))
-            .map_err(|e| refused("mounting a tmpfs", e, "an AppArmor or seccomp profile forbids mounts here: lift it, or run as root"))?;
+        mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).map_err(|e| {
+            refused(
+                "making all mounts private",
+                e,
+                "run where mounts are allowed in a user namespace",
+            )
+        })?;
+        mount(
+            Some("tmpfs"),
+            &self.at,
+            Some("tmpfs"),
+            MsFlags::empty(),
+            Some("mode=0755"),
+        )
+        .map_err(|e| {
+            refused(
+                "mounting a tmpfs",
+                e,
+                "an AppArmor or seccomp profile forbids mounts here: lift it, or run as root",
+            )
+        })?;
         for tree in HOST_TREES {
             self.host_tree(tree)?;
         }
-        self.make_dirs(&["proc", "sys", "dev", "run", "tmp", "etc", "root", "opt", "home", "mnt", "var", ".old"])?;
+        self.make_dirs(&[
+            "proc", "sys", "dev", "run", "tmp", "etc", "root", "opt", "home", "mnt", "var", ".old",
+        ])?;
         self.own_proc()?;
         self.own_sys()?;
         super::dev::build(&self.at.join("dev"))?;
         for (dir, data) in [("run", "mode=0755"), ("tmp", "mode=1777")] {
-            mount(Some("tmpfs"), &self.at.join(dir), Some("tmpfs"), MsFlags::MS_NOSUID | MsFlags::MS_NODEV, Some(data))
-                .map_err(|e| refused("mounting a tmpfs", e, "allow tmpfs mounts in user namespaces"))?;
+            mount(
+                Some("tmpfs"),
+                &self.at.join(dir),
+                Some("tmpfs"),
+                MsFlags::MS_NOSUID | MsFlags::MS_NODEV,
+                Some(data),
+            )
+            .map_err(|e| {
+                refused(
+                    "mounting a tmpfs",
+                    e,
+                    "allow tmpfs mounts in user namespaces",
+                )
+            })?;
         }
         bind(&self.var, &self.at.join("var"))?;
         self.etc()?;
@@ -81,12 +126,18 @@ impl Root {
             write(&path, text)?;
         }
         pivot_root(&self.at, &self.at.join(".old")).map_err(|e| {
-            refused("pivot_root", e, "the machine's root is an initramfs: start from a mounted root file system")
+            refused(
+                "pivot_root",
+                e,
+                "the machine's root is an initramfs: start from a mounted root file system",
+            )
         })?;
         nix::unistd::chdir("/").map_err(|e| refused("chdir /", e, ""))?;
-        umount2("/.old", MntFlags::MNT_DETACH).map_err(|e| refused("letting go of the old root", e, ""))?;
+        umount2("/.old", MntFlags::MNT_DETACH)
+            .map_err(|e| refused("letting go of the old root", e, ""))?;
         fs::remove_dir("/.old").map_err(io_refused("remove", Path::new("/.old")))?;
-        nix::unistd::sethostname(&self.hostname).map_err(|e| refused("setting the host name", e, ""))?;
+        nix::unistd::sethostname(&self.hostname)
+            .map_err(|e| refused("setting the host name", e, ""))?;
         Ok(())
     }
 
@@ -105,7 +156,9 @@ impl Root {
     fn host_tree(&self, name: &str) -> Step {
         let host = Path::new("/").join(name);
         let here = self.at.join(name);
-        let Ok(meta) = fs::symlink_metadata(&host) else { return Ok(()) };
+        let Ok(meta) = fs::symlink_metadata(&host) else {
+            return Ok(());
+        };
         if meta.is_symlink() {
             let target = fs::read_link(&host).map_err(io_refused("read", &host))?;
             return std::os::unix::fs::symlink(target, &here).map_err(io_refused("link", &here));
@@ -158,12 +211,22 @@ impl Root {
         }
         let host = &self.hostname;
         for (name, text) in [
-            ("passwd", "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n".to_owned()),
-            ("group", "root:x:0:\ntty:x:5:\nnogroup:x:65534:\n".to_owned()),
+            (
+                "passwd",
+                "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n"
+                    .to_owned(),
+            ),
+            (
+                "group",
+                "root:x:0:\ntty:x:5:\nnogroup:x:65534:\n".to_owned(),
+            ),
             ("hosts", format!("127.0.0.1 localhost\n127.0.1.1 {host}\n")),
             ("hostname", format!("{host}\n")),
             ("machine-id", format!("{}\n", self.machine_id)),
-            ("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n".to_owned()),
+            (
+                "nsswitch.conf",
+                "passwd: files\ngroup: files\nhosts: files\n".to_owned(),
+            ),
             // No resolver: nothing in here may ask one.
             ("resolv.conf", "# this cluster has no uplink\n".to_owned()),
         ] {
@@ -181,9 +244,18 @@ impl Root {
         place(path, &here)?;
         // Not recursive: the root itself may be under construction below the run folder.
         let none = None::<&str>;
-        mount(Some(path), &here, none, MsFlags::MS_BIND, none)
-            .map_err(|e| refused(&format!("binding {}", path.display()), e, "allow bind mounts in user namespaces"))?;
-        if writable { Ok(()) } else { read_only(&here).map_err(cannot_protect(&here)) }
+        mount(Some(path), &here, none, MsFlags::MS_BIND, none).map_err(|e| {
+            refused(
+                &format!("binding {}", path.display()),
+                e,
+                "allow bind mounts in user namespaces",
+            )
+        })?;
+        if writable {
+            Ok(())
+        } else {
+            read_only(&here).map_err(cannot_protect(&here))
+        }
     }
 }
 
@@ -193,7 +265,12 @@ fn refused(what: &str, e: Errno, remedy: &str) -> Refused {
 
 fn io_refused(doing: &str, path: &Path) -> impl FnOnce(io::Error) -> Refused + use<> {
     let what = format!("cannot {doing} {}", path.display());
-    move |e| Refused::new(format!("{what}: {e}"), "look at the file system that holds it")
+    move |e| {
+        Refused::new(
+            format!("{what}: {e}"),
+            "look at the file system that holds it",
+        )
+    }
 }
 
 fn write(path: &Path, text: &str) -> Step {
@@ -206,8 +283,20 @@ fn write(path: &Path, text: &str) -> Step {
 /// Binds a folder or file, with all that is mounted below it.
 pub(crate) fn bind(from: &Path, to: &Path) -> Step {
     let none = None::<&str>;
-    mount(Some(from), to, none, MsFlags::MS_BIND | MsFlags::MS_REC, none)
-        .map_err(|e| refused(&format!("binding {} to {}", from.display(), to.display()), e, "allow bind mounts in user namespaces"))
+    mount(
+        Some(from),
+        to,
+        none,
+        MsFlags::MS_BIND | MsFlags::MS_REC,
+        none,
+    )
+    .map_err(|e| {
+        refused(
+            &format!("binding {} to {}", from.display(), to.display()),
+            e,
+            "allow bind mounts in user namespaces",
+        )
+    })
 }
 
 /// Binds onto a path that may not exist yet.
@@ -218,7 +307,9 @@ pub(crate) fn bind_new(from: &Path, to: &Path) -> Step {
 
 /// Makes an empty folder or file for `from` to be bound on.
 fn place(from: &Path, to: &Path) -> Step {
-    let is_dir = fs::metadata(from).map_err(io_refused("look at", from))?.is_dir();
+    let is_dir = fs::metadata(from)
+        .map_err(io_refused("look at", from))?
+        .is_dir();
     if is_dir {
         fs::create_dir_all(to).map_err(io_refused("make", to))?;
     } else {
@@ -260,9 +351,14 @@ fn cannot_protect(at: &Path) -> impl FnOnce(Errno) -> Refused + use<> {
 
 /// Every mount point at or below a path, outermost first.
 fn mounts_below(path: &Path) -> Step<Vec<PathBuf>> {
-    let table = fs::read_to_string("/proc/self/mountinfo").map_err(io_refused("read", Path::new("/proc/self/mountinfo")))?;
-    let mut points: Vec<PathBuf> =
-        table.lines().filter_map(|line| line.split(' ').nth(4)).map(unescape).filter(|p| p.starts_with(path)).collect();
+    let table = fs::read_to_string("/proc/self/mountinfo")
+        .map_err(io_refused("read", Path::new("/proc/self/mountinfo")))?;
+    let mut points: Vec<PathBuf> = table
+        .lines()
+        .filter_map(|line| line.split(' ').nth(4))
+        .map(unescape)
+        .filter(|p| p.starts_with(path))
+        .collect();
     points.dedup();
     Ok(points)
 }
@@ -273,7 +369,9 @@ fn unescape(field: &str) -> PathBuf {
     let mut rest = field;
     while let Some(at) = rest.find('\\') {
         out.push_str(&rest[..at]);
-        let code = rest.get(at + 1..at + 4).and_then(|d| u8::from_str_radix(d, 8).ok());
+        let code = rest
+            .get(at + 1..at + 4)
+            .and_then(|d| u8::from_str_radix(d, 8).ok());
         match code {
             Some(code) => {
                 out.push(code as char);

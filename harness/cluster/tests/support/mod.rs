@@ -23,8 +23,9 @@ pub(crate) fn programs() -> Outcome<Programs> {
         return Ok(Programs::from_dir(&PathBuf::from(folder)));
     }
     let catalog = components::Catalog::embedded().map_err(|e| e.to_string())?;
-    let installed =
-        catalog.ensure(Programs::NEEDED, &*components::progress::auto()).map_err(|e| e.to_string())?;
+    let installed = catalog
+        .ensure(Programs::NEEDED, &*components::progress::auto())
+        .map_err(|e| e.to_string())?;
     Programs::from_installed(&installed).map_err(|e| e.to_string())
 }
 
@@ -40,7 +41,10 @@ pub(crate) const IMAGE: &str = cluster::images::GPU_TEST;
 
 impl Pods {
     pub(crate) fn new(client: &kube::Client) -> Self {
-        Pods { pods: Api::default_namespaced(client.clone()), templates: Api::default_namespaced(client.clone()) }
+        Pods {
+            pods: Api::default_namespaced(client.clone()),
+            templates: Api::default_namespaced(client.clone()),
+        }
     }
 
     /// A template for claims of one partition of a profile.
@@ -55,14 +59,23 @@ impl Pods {
             }}]}}},
         }))
         .map_err(|e| e.to_string())?;
-        match self.templates.create(&PostParams::default(), &template).await {
+        match self
+            .templates
+            .create(&PostParams::default(), &template)
+            .await
+        {
             Err(kube::Error::Api(status)) if status.code == 409 => Ok(name),
             other => other.map(|_| name).map_err(|e| e.to_string()),
         }
     }
 
     /// Creates a pod of one container named `main` that waits, with the given fields changed.
-    pub(crate) async fn create(&self, name: &str, template: Option<&str>, change: impl FnOnce(&mut Value)) -> Outcome {
+    pub(crate) async fn create(
+        &self,
+        name: &str,
+        template: Option<&str>,
+        change: impl FnOnce(&mut Value),
+    ) -> Outcome {
         let mut pod = json!({
             "metadata": {"name": name},
             "spec": {
@@ -75,7 +88,8 @@ impl Pods {
             },
         });
         if let Some(template) = template {
-            pod["spec"]["resourceClaims"] = json!([{"name": "gpu", "resourceClaimTemplateName": template}]);
+            pod["spec"]["resourceClaims"] =
+                json!([{"name": "gpu", "resourceClaimTemplateName": template}]);
             pod["spec"]["containers"][0]["resources"] = json!({"claims": [{"name": "gpu"}]});
         }
         change(&mut pod);
@@ -96,35 +110,55 @@ impl Pods {
     }
 
     /// Waits until `look` finds something in the pod's status; the failure shows the status.
-    pub(crate) async fn wait<T>(&self, name: &str, what: &str, look: impl Fn(&Value) -> Option<T>) -> Outcome<T> {
+    pub(crate) async fn wait<T>(
+        &self,
+        name: &str,
+        what: &str,
+        look: impl Fn(&Value) -> Option<T>,
+    ) -> Outcome<T> {
         let deadline = Instant::now() + Duration::from_secs(60);
         loop {
-            let pod = self.pods.get(name).await.map_err(|e| format!("get pod {name}: {e}"))?;
+            let pod = self
+                .pods
+                .get(name)
+                .await
+                .map_err(|e| format!("get pod {name}: {e}"))?;
             let status = serde_json::to_value(pod.status).unwrap_or_default();
             if let Some(found) = look(&status) {
                 return Ok(found);
             }
             if Instant::now() > deadline {
-                return Err(format!("pod {name} was not {what} within 60 s; its status: {status:#}"));
+                return Err(format!(
+                    "pod {name} was not {what} within 60 s; its status: {status:#}"
+                ));
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 
     pub(crate) async fn running(&self, name: &str) -> Outcome {
-        self.wait(name, "Running", |status| (status["phase"] == "Running").then_some(())).await
+        self.wait(name, "Running", |status| {
+            (status["phase"] == "Running").then_some(())
+        })
+        .await
     }
 
     /// Runs a shell command in the pod; its output and whether it succeeded.
     pub(crate) async fn exec(&self, name: &str, script: &str) -> Outcome<(String, bool)> {
         let fail = |e: &dyn std::fmt::Display| format!("exec {script:?} in {name}: {e}");
         let how = AttachParams::default().container("main");
-        let mut process =
-            self.pods.exec(name, ["sh", "-c", &format!("{{ {script}\n}} 2>&1")], &how).await.map_err(|e| fail(&e))?;
+        let mut process = self
+            .pods
+            .exec(name, ["sh", "-c", &format!("{{ {script}\n}} 2>&1")], &how)
+            .await
+            .map_err(|e| fail(&e))?;
         let status = process.take_status();
         let mut text = String::new();
         if let Some(mut output) = process.stdout() {
-            output.read_to_string(&mut text).await.map_err(|e| fail(&e))?;
+            output
+                .read_to_string(&mut text)
+                .await
+                .map_err(|e| fail(&e))?;
         }
         let ended = match status {
             Some(status) => status.await,
@@ -136,19 +170,33 @@ impl Pods {
     }
 
     pub(crate) async fn logs(&self, name: &str) -> Outcome<String> {
-        self.pods.logs(name, &LogParams::default()).await.map_err(|e| format!("logs of {name}: {e}"))
+        self.pods
+            .logs(name, &LogParams::default())
+            .await
+            .map_err(|e| format!("logs of {name}: {e}"))
     }
 
     /// Deletes pods and waits until they are gone.
     pub(crate) async fn delete(&self, names: &[&str]) -> Outcome {
         for name in names {
-            self.pods.delete(name, &DeleteParams::default()).await.map_err(|e| format!("delete {name}: {e}"))?;
+            self.pods
+                .delete(name, &DeleteParams::default())
+                .await
+                .map_err(|e| format!("delete {name}: {e}"))?;
         }
         let deadline = Instant::now() + Duration::from_secs(60);
         for name in names {
-            while self.pods.get_opt(name).await.map_err(|e| e.to_string())?.is_some() {
+            while self
+                .pods
+                .get_opt(name)
+                .await
+                .map_err(|e| e.to_string())?
+                .is_some()
+            {
                 if Instant::now() > deadline {
-                    return Err(format!("pod {name} is still there 60 s after it was deleted"));
+                    return Err(format!(
+                        "pod {name} is still there 60 s after it was deleted"
+                    ));
                 }
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
