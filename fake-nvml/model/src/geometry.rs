@@ -59,3 +59,19 @@ pub(crate) fn gi_id(place: Placement, total: Slices, flipped: bool) -> Option<Gi
     };
     Some(GiId(base + start / place.size))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packing_counts_disjoint_places() {
+        let place = |start| Placement { start, size: 2 };
+        let free = |taken: &[Placement]| {
+            packing([3, 0, 1, 5].map(place).into_iter(), taken.iter().copied())
+        };
+        assert_eq!(free(&[]), 3, "0, 3 and 5; not 1 beside 0");
+        assert_eq!(free(&[place(4)]), 1, "0 or 1");
+        assert_eq!(free(&[Placement { start: 0, size: 8 }]), 0);
+    }
+}

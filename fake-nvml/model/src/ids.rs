@@ -220,3 +220,61 @@ impl FromStr for PciAddress {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uuids_are_read_as_printed() {
+        let text = "MIG-c7384736-a75d-5afc-978f-d2f1294409fd";
+        let uuid: MigUuid = text.parse().expect("a UUID");
+        assert_eq!(uuid.to_string(), text);
+        assert_eq!("MIG-C7384736-A75D-5AFC-978F-D2F1294409FD".parse(), Ok(uuid));
+        for bad in [
+            "",
+            "MIG-",
+            "GPU-c7384736-a75d-5afc-978f-d2f1294409fd",
+            "MIG-c7384736-a75d-5afc-978f-d2f1294409f",
+            "MIG-c7384736-a75d-5afc-978f-d2f1294409fdd",
+            "MIG-c7384736xa75d-5afc-978f-d2f1294409fd",
+            "MIG-g7384736-a75d-5afc-978f-d2f1294409fd",
+            "MIG-c7384736-a75d-5afc-978f-d2f129440\u{e9}d",
+        ] {
+            assert!(bad.parse::<MigUuid>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn pci_addresses_are_read_in_three_forms() {
+        let address = PciAddress {
+            domain: 0,
+            bus: 0x8f,
+            device: 0,
+        };
+        for text in [
+            "00000000:8F:00.0",
+            "0000:8f:00.0",
+            "0:8f:0",
+            "8f:0.0",
+            "8F:00.0",
+        ] {
+            assert_eq!(text.parse(), Ok(address), "{text}");
+        }
+        for bad in [
+            "",
+            "8f",
+            "8f:00",
+            "0:0:8f:0.0",
+            "0:fff:0.0",
+            "0:8g:0.0",
+            "0:8f:0.x",
+        ] {
+            assert!(bad.parse::<PciAddress>().is_err(), "{bad}");
+        }
+        assert_eq!(
+            format!("{address} {address:#}"),
+            "00000000:8F:00.0 0000:8f:00.0"
+        );
+    }
+}

@@ -20,7 +20,7 @@ pub struct Machine {
     pub driver_version: String,
     /// `nvmlSystemGetCudaDriverVersion`: 1000 * major + 10 * minor.
     pub cuda_version: u32,
-    /// The models in use; [`Gpu::model`] points here.
+    /// The models in use; [`Machine::spec`] finds that of a GPU.
     pub specs: Vec<Spec>,
     /// The GPUs in NVML's order; position is the index.
     pub gpus: Vec<Gpu>,

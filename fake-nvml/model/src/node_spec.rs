@@ -135,3 +135,40 @@ impl fmt::Display for NodeSpec {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_are_read_in_both_notations() {
+        let cards = |text: &str| text.parse::<NodeSpec>().map(|node| node.cards);
+        let a100 = |n| ("A100-SXM4-40GB".to_owned(), n);
+        assert_eq!(
+            cards("2xA100-SXM4-40GB, 1xL4"),
+            Ok(vec![a100(2), ("L4".to_owned(), 1)])
+        );
+        assert_eq!(cards("A100-SXM4-40GB*8"), Ok(vec![a100(8)]));
+        assert_eq!(cards("A100-SXM4-40GB"), Ok(vec![a100(1)]));
+        let node: NodeSpec = "1xL4,2xL4".parse().expect("a node");
+        assert_eq!((node.gpus(), node.to_string()), (3, "1xL4,2xL4".to_owned()));
+    }
+
+    #[test]
+    fn bad_nodes_say_what_to_write() {
+        let error = |text: &str| text.parse::<NodeSpec>().expect_err(text).to_string();
+        assert_eq!(
+            error(" "),
+            "the node is empty: write a count and a model, such as 2xA100-SXM4-40GB"
+        );
+        assert_eq!(
+            error("0xL4"),
+            "`0xL4` asks for 0 GPUs: a count is at least 1; leave the part out if none is wanted"
+        );
+        assert!(error("L4*0").starts_with("`L4*0` asks for 0 GPUs"));
+        assert!(error("65xL4").starts_with("65 GPUs on one node: at most 64"));
+        for text in ["2x", "L4,,L4", "L4*two", "2 L4", "99999999999999999999xL4"] {
+            assert!(error(text).contains("is no count and model"), "{text}");
+        }
+    }
+}

@@ -120,7 +120,7 @@ fn main() {
     });
     row(
         "seen by another process (half a round trip)",
-        there_and_back / 2,
+        there_and_back / 2.0,
         limit,
     );
     store.apply(set_load(0)).expect("set");
@@ -179,12 +179,14 @@ fn lock(file: &std::fs::File, on: bool) {
     assert_eq!(done, 0);
 }
 
-fn per_call(mut call: impl FnMut()) -> Duration {
+/// Seconds for one call.
+fn per_call(mut call: impl FnMut()) -> f64 {
     const CALLS: u32 = 100_000;
-    median(15, || (0..CALLS).for_each(|_| call())) / CALLS * 1000 / 1000
+    median(15, || (0..CALLS).for_each(|_| call())) / f64::from(CALLS)
 }
 
-fn median(rounds: usize, mut round: impl FnMut()) -> Duration {
+/// Seconds for one round.
+fn median(rounds: usize, mut round: impl FnMut()) -> f64 {
     let mut times: Vec<Duration> = (0..rounds)
         .map(|_| {
             let started = Instant::now();
@@ -193,13 +195,13 @@ fn median(rounds: usize, mut round: impl FnMut()) -> Duration {
         })
         .collect();
     times.sort_unstable();
-    times[rounds / 2]
+    times[rounds / 2].as_secs_f64()
 }
 
-fn row(name: &str, time: Duration, base: Duration) {
-    let ratio = time.as_secs_f64() / base.as_secs_f64().max(1e-12);
+fn row(name: &str, seconds: f64, base: f64) {
     println!(
-        "{name:44} {:>12.3} us  {ratio:>8.1} x",
-        time.as_secs_f64() * 1e6
+        "{name:44} {:>12.3} us  {:>8.1} x",
+        seconds * 1e6,
+        seconds / base
     );
 }

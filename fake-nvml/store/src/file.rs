@@ -6,7 +6,6 @@
 //! after it, the new one. A reader copies the slot of the generation it saw and then looks at the generation again: the
 //! slot of `g` is written to only once the header says `g + 1`, so if it still says `g` the copy is whole.
 use crate::{error::Error, layout::*};
-use gpu_model::MachineId;
 use memmap2::{MmapOptions, MmapRaw};
 use std::{
     fs::{File, OpenOptions},
@@ -82,7 +81,7 @@ impl Mapped {
     }
 
     /// The bytes of a new file that holds one state as generation 1.
-    pub(crate) fn image(machine: MachineId, payload: &[u8]) -> Vec<u8> {
+    pub(crate) fn image(payload: &[u8]) -> Vec<u8> {
         let mut image = vec![0u8; SIZE];
         let mut put = |at: usize, bytes: &[u8]| {
             if let Some(place) = image.get_mut(at..at + bytes.len()) {
@@ -92,7 +91,6 @@ impl Mapped {
         put(AT_MAGIC, &MAGIC);
         put(AT_FORMAT, &u64::from(FORMAT).to_le_bytes());
         put(AT_SLOT_SIZE, &(SLOT as u64).to_le_bytes());
-        put(AT_MACHINE, machine.bytes());
         put(AT_GENERATION, &1u64.to_le_bytes());
         let slot = slot_at(1);
         put(slot + SLOT_GENERATION, &1u64.to_le_bytes());
@@ -288,12 +286,9 @@ mod tests {
     /// A writer that dies after any of its stores leaves the old state, after the last one the new.
     #[test]
     fn dying_after_any_store_leaves_a_whole_state() {
-        let id = "6b0c5f0e-9a5e-5a3c-8f57-0d2f6a3f9b11"
-            .parse()
-            .expect("an id");
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("state");
-        std::fs::write(&path, Mapped::image(id, b"generation one")).expect("a file");
+        std::fs::write(&path, Mapped::image(b"generation one")).expect("a file");
         let mapped = Mapped::open(&path).unwrap_or_else(|e| panic!("{e}"));
         let mut stands = b"generation one".to_vec();
         for generation in 2..8u64 {

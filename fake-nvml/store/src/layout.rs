@@ -15,12 +15,10 @@ pub(crate) const HEADER: usize = 4096;
 pub(crate) const AT_MAGIC: usize = 0;
 pub(crate) const AT_FORMAT: usize = 8;
 pub(crate) const AT_SLOT_SIZE: usize = 16;
-/// The machine's id takes sixteen bytes.
-pub(crate) const AT_MACHINE: usize = 24;
 /// On a cache line of its own: every reader polls it.
 pub(crate) const AT_GENERATION: usize = 64;
 
-/// Bytes of one slot. Untouched pages take no room on disk.
+/// Bytes of one slot. The whole file is written when it is made, so that no store into the mapping can meet a full disk.
 pub(crate) const SLOT: usize = 256 * 1024;
 /// Byte offsets within a slot.
 pub(crate) const SLOT_GENERATION: usize = 0;

@@ -47,7 +47,7 @@ impl Store {
     /// [`Error::Exists`] if anything is there; [`Error::TooLarge`]; [`Error::Io`].
     pub fn create(path: impl AsRef<Path>, machine: &Machine) -> Result<Self, Error> {
         let path = path.as_ref();
-        let image = Mapped::image(machine.id, &encode(path, machine)?);
+        let image = Mapped::image(&encode(path, machine)?);
         let io = |doing| {
             move |source| Error::Io {
                 doing,

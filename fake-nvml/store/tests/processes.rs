@@ -285,7 +285,7 @@ fn a_waiting_process_wakes_up() {
 /// The child of a fork and its parent share one `Store` and still exclude each other.
 #[test]
 fn a_forked_child_may_write() {
-    const EACH: u64 = 100;
+    const EACH: u64 = 50;
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("state");
     let store = Store::create(&path, &machine("fork", &[("L4", 1)])).expect("a state file");
@@ -293,7 +293,11 @@ fn a_forked_child_may_write() {
     let pid = unsafe { libc::fork() };
     assert!(pid >= 0);
     for n in 0..EACH {
-        let done = store.apply(xid(u32::try_from(n).expect("small")));
+        let done = store.update(|machine, clients| {
+            // Long enough for the other one to come in between, if it could.
+            std::thread::sleep(Duration::from_micros(200));
+            machine.apply_among(xid(u32::try_from(n).expect("small")), Now(n), clients)
+        });
         if pid == 0 && done.is_err() {
             // SAFETY: ends the child at once, without running the parent's destructors.
             unsafe { libc::_exit(1) };

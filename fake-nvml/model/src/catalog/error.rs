@@ -39,8 +39,7 @@ impl CatalogError {
             line,
             column,
             problem,
-            remedy: "write it as in the built-in files (fakegpu model show A100-SXM4-40GB --yaml)"
-                .to_owned(),
+            remedy: "compare with the built-in files (fake-nvml/catalog/)".to_owned(),
         }
     }
 }

@@ -107,7 +107,7 @@ pub(super) fn destroy(
     now: Now,
     clients: &Clients,
 ) -> Result<Outcome, Refusal> {
-    let (gpu, mig) = machine.partitionable(index)?;
+    let (gpu, _) = machine.partitionable(index)?;
     let gi = gpu.gi(id).ok_or(Refusal::NoSuchGi { gpu: index, gi: id })?;
     if !gi.compute.is_empty() {
         return Err(Refusal::HasComputeInstances {
@@ -122,7 +122,6 @@ pub(super) fn destroy(
             pid: client.pid,
         });
     }
-    let _ = mig;
     // What the instance used was drawn by the card: keep the card's energy counter from falling.
     let energy = telemetry::energy(machine.spec(gpu), gpu, now);
     let gpu = machine.gpu_mut(index)?;

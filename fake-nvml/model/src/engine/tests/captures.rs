@@ -88,7 +88,8 @@ fn creation_sequences_give_the_captured_ids() {
 /// Sets that are known to be possible or impossible, and the memory and compute slices that they take.
 #[test]
 fn known_sets_fit_or_do_not() {
-    let sets: &[(&[(u32, u32, u32)], Option<(u32, u32)>)] = &[
+    type Set = &'static [(u32, u32, u32)];
+    let sets: &[(Set, Option<(u32, u32)>)] = &[
         (&[(9, 0, 4), (9, 4, 4)], Some((8, 6))),
         (&[(5, 0, 4), (9, 4, 4)], Some((8, 7))),
         (

@@ -159,6 +159,30 @@ fn wrong_arguments_get_the_code_that_nvml_gives() {
 }
 
 #[test]
+fn a_compute_instance_goes_where_it_is_told_or_nowhere() {
+    let mut bench = Bench::new("A100-SXM4-40GB");
+    let gi = GiId(bench.cgi(5).unwrap());
+    let mut at = |profile, start, size| {
+        let placement = Some(Placement { start, size });
+        let profile = ProfileId(profile);
+        bench
+            .run(Op::CreateComputeInstance { gpu: GPU, gi, profile, placement })
+            .map_err(|refusal| refusal.code())
+            .map(|outcome| matches!(outcome, Outcome::ComputeInstance { placement: p, .. } if Some(p) == placement))
+    };
+    assert_eq!(at(1, 2, 2), Ok(true));
+    assert_eq!(
+        at(1, 1, 2),
+        Err(Code::InvalidArgument),
+        "2c does not start at 1"
+    );
+    assert_eq!(at(0, 3, 1), Err(Code::InsufficientResources), "taken");
+    assert_eq!(at(1, 2, 2), Err(Code::InsufficientResources), "taken");
+    assert_eq!(at(0, 1, 1), Ok(true));
+    assert_eq!(bench.gpu().instances[0].compute[1].id, CiId(1));
+}
+
+#[test]
 fn a_card_without_mig_says_not_supported() {
     let mut bench = Bench::new("L4");
     assert_eq!(bench.gpu().mig_current, MigMode::Disabled);
