@@ -23,6 +23,14 @@ impl<W: Write + Send> Plain<W> {
 
 impl<W: Write + Send> Sink for Plain<W> {
     fn on(&mut self, event: &Event) {
+        if let What::PhaseProgress { phase, detail } = &event.what {
+            // Somebody reads along in CI, too, while components are built.
+            let _ = writeln!(
+                self.out,
+                "{:>9}       {phase}: {detail}",
+                human(event.elapsed_ms)
+            );
+        }
         for line in self.lines.of(event) {
             // Nobody is left to tell when stdout is gone.
             let _ = writeln!(self.out, "{line}");

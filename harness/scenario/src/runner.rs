@@ -82,12 +82,12 @@ impl Runner {
         }
     }
 
-    /// The nodes that the first step of `plan` asks for.
+    /// The nodes that the first step of a scenario asks for: a cluster can start in that shape.
     #[must_use]
-    pub fn first_nodes(&self, plan: &Plan) -> Vec<NodeWish> {
-        plan.scenarios
+    pub fn nodes_of(&self, planned: &PlannedScenario) -> Vec<NodeWish> {
+        planned
+            .bound
             .first()
-            .and_then(|planned| planned.bound.first())
             .and_then(|(def, args)| nodes_of(self.registry.steps().get(*def)?.expression, args))
             .unwrap_or_default()
     }
@@ -103,12 +103,17 @@ impl Runner {
         if plan.scenarios.is_empty() {
             return RunEnd::NothingRan;
         }
+        let first = plan
+            .scenarios
+            .first()
+            .map(|it| self.nodes_of(it))
+            .unwrap_or_default();
         let started = Instant::now();
         self.emitter.emit(What::PhaseStarted {
             phase: "cluster".to_owned(),
         });
         let launched = tokio::select! {
-            launched = launch(self.first_nodes(plan)) => launched,
+            launched = launch(first) => launched,
             () = stopped(stop.clone()) => {
                 self.phase("cluster", Outcome::NotRun, "interrupted while starting", started);
                 return RunEnd::Interrupted;
@@ -271,7 +276,11 @@ impl Runner {
             self.keep_evidence(index, planned, testbed.as_ref(), world.namespace())
                 .await;
         }
-        if let Some(message) = world.broken() {
+        let mut broken = world.broken();
+        if broken.is_none() && matches!(verdict, Verdict::Failed(_)) {
+            broken = testbed.check().await.err().map(|error| error.message);
+        }
+        if let Some(message) = broken {
             self.finished(index, Outcome::Failed, started, own_failure);
             return Verdict::Broken(message);
         }

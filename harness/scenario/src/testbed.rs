@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use futures::future::BoxFuture;
+use futures::future::LocalBoxFuture;
 use serde::{Deserialize, Serialize};
 
 /// A node that a scenario asks for.
@@ -156,10 +156,10 @@ pub trait Testbed: Send + Sync {
 
     /// Gives the cluster exactly these nodes, clean, and returns when their devices are published. Does nothing where
     /// they are so already.
-    fn shape<'a>(&'a self, nodes: &'a [NodeWish]) -> BoxFuture<'a, Result<(), TestbedError>>;
+    fn shape<'a>(&'a self, nodes: &'a [NodeWish]) -> LocalBoxFuture<'a, Result<(), TestbedError>>;
 
     /// What NVML says on each node now.
-    fn cards(&self) -> BoxFuture<'_, Result<Vec<NodeCards>, TestbedError>>;
+    fn cards(&self) -> LocalBoxFuture<'_, Result<Vec<NodeCards>, TestbedError>>;
 
     /// Runs a program in the only container of a pod, through the kubelet.
     fn exec<'a>(
@@ -167,10 +167,13 @@ pub trait Testbed: Send + Sync {
         namespace: &'a str,
         pod: &'a str,
         argv: &'a [&'a str],
-    ) -> BoxFuture<'a, Result<ExecOutput, TestbedError>>;
+    ) -> LocalBoxFuture<'a, Result<ExecOutput, TestbedError>>;
 
     /// Writes what is known below the API (component logs, driver state) into `folder`.
-    fn evidence<'a>(&'a self, folder: &'a Path) -> BoxFuture<'a, Result<(), TestbedError>>;
+    fn evidence<'a>(&'a self, folder: &'a Path) -> LocalBoxFuture<'a, Result<(), TestbedError>>;
+
+    /// An error where a part of the cluster has died.
+    fn check(&self) -> LocalBoxFuture<'_, Result<(), TestbedError>>;
 
     /// What the cluster is made of.
     fn environment(&self) -> report::Environment;
@@ -179,5 +182,5 @@ pub trait Testbed: Send + Sync {
     fn how_to_reach(&self) -> String;
 
     /// Ends the cluster; nothing of it is left.
-    fn stop(&self) -> BoxFuture<'_, Result<(), TestbedError>>;
+    fn stop(&self) -> LocalBoxFuture<'_, Result<(), TestbedError>>;
 }

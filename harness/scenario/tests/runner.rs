@@ -307,6 +307,24 @@ fn fail_fast_stops_and_keep_on_failure_tears_nothing_down() {
 }
 
 #[test]
+fn a_dead_component_ends_the_run_as_broken_and_is_named() {
+    let (end, results) = run(
+        &ours(None),
+        &Hollow::new(Lie::Dies),
+        Options::default(),
+        &never(),
+    );
+    assert_eq!(
+        end,
+        RunEnd::Broken {
+            message: "etcd ended".to_owned()
+        }
+    );
+    assert_eq!(results.totals.failed, 1);
+    assert_eq!(results.totals.not_run, results.scenarios.len() - 1);
+}
+
+#[test]
 fn an_interrupt_ends_the_run_and_nothing_counts_as_passed() {
     let (sender, stop) = watch::channel(false);
     sender.send(true).expect("a receiver");

@@ -27,6 +27,7 @@ struct Scenario<'a> {
     outcome: &'static str,
     took: String,
     maps: Vec<map::CardMap>,
+    stray: bool,
     steps: Vec<Step<'a>>,
     failure: Vec<String>,
 }
@@ -116,6 +117,17 @@ fn scenario(index: usize, record: &ScenarioResult) -> Scenario<'_> {
         outcome: class(record.outcome),
         took: human(record.millis),
         maps: map::of(record),
+        stray: record
+            .steps
+            .iter()
+            .filter_map(|step| step.picture.as_ref())
+            .flat_map(|picture| &picture.nodes)
+            .flat_map(|node| &node.cards)
+            .any(|card| {
+                card.partitions
+                    .iter()
+                    .any(|partition| partition.pod.is_none())
+            }),
         steps: record
             .steps
             .iter()

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::FutureExt;
-use futures::future::BoxFuture;
+use futures::future::LocalBoxFuture;
 use gpu_model::Machine;
 use report::{Environment, EnvironmentKind};
 use scenario::{ExecOutput, NodeCards, NodeWish, Testbed, TestbedError};
@@ -55,6 +55,8 @@ pub(crate) enum Lie {
     NeverStarts,
     /// The image cannot be had.
     NoImage,
+    /// A component is dead, and pods never start.
+    Dies,
 }
 
 /// The state of the hollow cluster.
@@ -113,19 +115,19 @@ impl Testbed for Hollow {
         kube::Client::new(service, "default")
     }
 
-    fn shape<'a>(&'a self, nodes: &'a [NodeWish]) -> BoxFuture<'a, Result<(), TestbedError>> {
+    fn shape<'a>(&'a self, nodes: &'a [NodeWish]) -> LocalBoxFuture<'a, Result<(), TestbedError>> {
         let result = self.lock().shape(nodes);
-        async move { result }.boxed()
+        async move { result }.boxed_local()
     }
 
-    fn cards(&self) -> BoxFuture<'_, Result<Vec<NodeCards>, TestbedError>> {
+    fn cards(&self) -> LocalBoxFuture<'_, Result<Vec<NodeCards>, TestbedError>> {
         let cards = self
             .lock()
             .nodes
             .iter()
             .map(|(wish, machine)| NodeCards::of(&wish.name, machine))
             .collect();
-        async move { Ok(cards) }.boxed()
+        async move { Ok(cards) }.boxed_local()
     }
 
     fn exec<'a>(
@@ -133,7 +135,7 @@ impl Testbed for Hollow {
         namespace: &'a str,
         pod: &'a str,
         argv: &'a [&'a str],
-    ) -> BoxFuture<'a, Result<ExecOutput, TestbedError>> {
+    ) -> LocalBoxFuture<'a, Result<ExecOutput, TestbedError>> {
         assert_eq!(argv, ["nvidia-smi", "-L"]);
         let stdout = self.lock().listing(namespace, pod);
         async move {
@@ -143,13 +145,25 @@ impl Testbed for Hollow {
                 stderr: String::new(),
             })
         }
-        .boxed()
+        .boxed_local()
     }
 
-    fn evidence<'a>(&'a self, folder: &'a Path) -> BoxFuture<'a, Result<(), TestbedError>> {
+    fn evidence<'a>(&'a self, folder: &'a Path) -> LocalBoxFuture<'a, Result<(), TestbedError>> {
         let written = std::fs::create_dir_all(folder)
             .and_then(|()| std::fs::write(folder.join("driver.log"), "hollow\n"));
-        async move { written.map_err(|error| TestbedError::new(error.to_string())) }.boxed()
+        async move { written.map_err(|error| TestbedError::new(error.to_string())) }.boxed_local()
+    }
+
+    fn check(&self) -> LocalBoxFuture<'_, Result<(), TestbedError>> {
+        let dead = self.lock().lie == Lie::Dies;
+        async move {
+            if dead {
+                Err(TestbedError::fatal("etcd ended"))
+            } else {
+                Ok(())
+            }
+        }
+        .boxed_local()
     }
 
     fn environment(&self) -> Environment {
@@ -166,7 +180,7 @@ impl Testbed for Hollow {
         "nowhere".to_owned()
     }
 
-    fn stop(&self) -> BoxFuture<'_, Result<(), TestbedError>> {
-        async { Ok(()) }.boxed()
+    fn stop(&self) -> LocalBoxFuture<'_, Result<(), TestbedError>> {
+        async { Ok(()) }.boxed_local()
     }
 }

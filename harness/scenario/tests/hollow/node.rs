@@ -30,7 +30,7 @@ impl State {
         pod["spec"]["nodeName"] = json!(node);
         let scheduled = json!([{ "type": "PodScheduled", "status": "True" }]);
         pod["status"] = match self.lie {
-            Lie::NeverStarts => {
+            Lie::NeverStarts | Lie::Dies => {
                 json!({ "phase": "Pending", "conditions": scheduled, "containerStatuses": [
                 container(json!({ "waiting": { "reason": "ContainerCreating" } })) ] })
             }

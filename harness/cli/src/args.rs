@@ -1,0 +1,150 @@
+//! The command line.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use components::cli::{CatalogArgs, ComponentsArgs};
+
+/// Proves that GPU sharing works: real Kubernetes, real kubelet, real containerd and the real NVIDIA DRA driver over
+/// fake GPUs, driven by scenarios.
+#[derive(Debug, Parser)]
+#[command(name = "sliceproof", version, arg_required_else_help = true, after_help = EXIT_CODES)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 all passed, 1 a scenario failed, 2 usage, lint or environment, 4 nothing ran, 130 interrupted.";
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run scenarios on a cluster of their own
+    Test(TestArgs),
+    /// Check feature files without running anything
+    Lint(LintArgs),
+    /// List every step with what it does and an example
+    Steps,
+    /// Start a cluster and leave it running
+    Up(UpArgs),
+    /// End a cluster that `up` started
+    Down(DownArgs),
+    /// List the clusters that run
+    Status,
+    /// Run kubectl against a cluster that runs
+    Kubectl(KubectlArgs),
+    /// The real programs: fetch, build, list
+    Components(ComponentsArgs),
+}
+
+/// Which scenarios.
+#[derive(Debug, Clone, Default, Args)]
+pub struct SelectArgs {
+    /// Feature files and folders that hold some; without one, the folder scenarios/
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Only scenarios whose tags fit, as "@smoke and not (@slow or @wip)"
+    #[arg(long, value_name = "EXPR")]
+    pub tags: Option<String>,
+    /// Only scenarios in whose name or id this regular expression is found
+    #[arg(long, value_name = "RE")]
+    pub name: Option<String>,
+}
+
+impl SelectArgs {
+    /// The paths, or the usual one.
+    ///
+    /// # Errors
+    /// None was given, and the usual one is not there.
+    pub fn paths(&self) -> Result<Vec<PathBuf>, crate::Error> {
+        if !self.paths.is_empty() {
+            return Ok(self.paths.clone());
+        }
+        let usual = PathBuf::from("scenarios");
+        if usual.is_dir() {
+            Ok(vec![usual])
+        } else {
+            Err(crate::Error::NoPath)
+        }
+    }
+}
+
+/// Arguments of `test`.
+#[derive(Debug, Args)]
+pub struct TestArgs {
+    /// Which scenarios.
+    #[command(flatten)]
+    pub select: SelectArgs,
+    /// List what would run, and run nothing
+    #[arg(long)]
+    pub list: bool,
+    /// Stop at the first scenario that fails
+    #[arg(long)]
+    pub fail_fast: bool,
+    /// Stop at the first scenario that fails and leave the cluster as it is
+    #[arg(long)]
+    pub keep_on_failure: bool,
+    /// Folder for reports and evidence [default: target/sliceproof/runs/<time>-<id> in a Cargo project, else under
+    /// the state folder; SLICEPROOF_RUNS names another parent]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Where programs come from.
+    #[command(flatten)]
+    pub catalog: CatalogArgs,
+}
+
+/// Arguments of `lint`.
+#[derive(Debug, Args)]
+pub struct LintArgs {
+    /// Which scenarios.
+    #[command(flatten)]
+    pub select: SelectArgs,
+}
+
+/// Arguments of `up`.
+#[derive(Debug, Args)]
+pub struct UpArgs {
+    /// Name of the cluster
+    #[arg(long, default_value = "default")]
+    pub name: String,
+    /// Nodes, all with the same cards
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..))]
+    pub nodes: u8,
+    /// Cards of each node, as MODEL*COUNT; several are joined by commas
+    #[arg(long, value_name = "MODEL*COUNT", default_value = "A100-SXM4-40GB*1")]
+    pub gpu: String,
+    /// MIG mode is on at boot, on the cards that have it
+    #[arg(long)]
+    pub mig: bool,
+    /// Where programs come from.
+    #[command(flatten)]
+    pub catalog: CatalogArgs,
+}
+
+/// Arguments of `down`.
+#[derive(Debug, Args)]
+pub struct DownArgs {
+    /// Name of the cluster
+    #[arg(default_value = "default", conflicts_with = "named")]
+    pub name: String,
+    /// Name of the cluster
+    #[arg(long = "name", value_name = "NAME", id = "named")]
+    pub named: Option<String>,
+}
+
+/// Arguments of `kubectl`.
+#[derive(Debug, Args)]
+pub struct KubectlArgs {
+    /// Name of the cluster; stands before kubectl's own arguments
+    #[arg(long, default_value = "default")]
+    pub name: String,
+    /// Arguments for kubectl
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "ARGS"
+    )]
+    pub args: Vec<OsString>,
+}

@@ -1,0 +1,58 @@
+//! What can go wrong on the command line; the exit code is that of the error inside.
+
+use std::path::PathBuf;
+
+/// An error that ends the program.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Programs could not be had.
+    #[error(transparent)]
+    Components(#[from] components::Error),
+    /// The cluster refused.
+    #[error(transparent)]
+    Cluster(#[from] cluster::Error),
+    /// The selection cannot be understood.
+    #[error(transparent)]
+    Filter(#[from] scenario::FilterError),
+    /// Reports could not be written.
+    #[error(transparent)]
+    Report(#[from] report::SinkError),
+    /// Cards that cannot be had.
+    #[error("--gpu {asked:?}: {reason}")]
+    Gpu {
+        /// As given.
+        asked: String,
+        /// Why.
+        reason: String,
+    },
+    /// No path was given, and the usual one is not there.
+    #[error(
+        "no path was given and there is no folder scenarios/ here; name a .feature file or a folder that holds some"
+    )]
+    NoPath,
+    /// The file system refused.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    Io {
+        /// Verb phrase.
+        doing: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The asynchronous runtime could not be made.
+    #[error("cannot start the runtime: {0}; the machine is out of threads or file descriptors")]
+    Runtime(std::io::Error),
+}
+
+impl Error {
+    /// The exit code that this error asks for.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Cluster(error) => u8::try_from(error.exit_code()).unwrap_or(2),
+            Self::Components(error) => error.exit_code(),
+            _ => scenario::Exit::Broken.code(),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The program `sliceproof`: its command line, and how a run is put together from components, cluster and scenarios.
+//! Not here: what a scenario means (`scenario`), how a cluster works (`cluster`), where programs come from (`components`).
+//! Data comes from arguments and feature files; results go to the terminal, to the run folder and into the exit code.
+#![forbid(unsafe_code)]
+
+pub mod args;
+mod error;
+mod kubectl;
+mod lint;
+pub mod run_folder;
+pub mod session;
+mod signals;
+mod steps;
+mod test;
+mod up;
+mod versions;
+
+pub use error::Error;
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches};
+
+use args::{Cli, Command};
+
+/// Runs the program. `cluster::dispatch()` must have been called before.
+#[must_use]
+pub fn main() -> ExitCode {
+    let version: &'static str = Box::leak(versions::long().into_boxed_str());
+    let matches = Cli::command().long_version(version).get_matches();
+    let cli = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
+    log();
+    let code = match cli.command {
+        Command::Test(args) => test::run(&args),
+        Command::Lint(args) => lint::run(&args),
+        Command::Steps => steps::run(),
+        Command::Up(args) => up::up(&args),
+        Command::Down(args) => up::down(&args),
+        Command::Status => up::status(),
+        Command::Kubectl(args) => kubectl::run(&args),
+        Command::Components(args) => components::cli::run(&args).map_err(Error::from),
+    };
+    code.unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        ExitCode::from(error.exit_code())
+    })
+}
+
+/// Diagnostics of the program itself, off unless `RUST_LOG` asks for them.
+fn log() {
+    let filter = tracing_subscriber::EnvFilter::from_default_env();
+    // A second call, in a test, changes nothing.
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .try_init();
+}
+
+/// Whether standard output is a terminal that a person looks at.
+pub(crate) fn is_live() -> bool {
+    std::io::stdout().is_terminal() && std::env::var_os("CI").is_none()
+}
+
+/// Whether colours are wanted on standard output.
+pub(crate) fn in_colour() -> bool {
+    std::io::stdout().is_terminal()
+        && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}

@@ -1,0 +1,61 @@
+//! `sliceproof steps`: every step with what it does and an example.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use scenario::{Kind, parameters, registry};
+
+use crate::Error;
+
+pub(crate) fn run() -> Result<ExitCode, Error> {
+    // A reader such as `head` may have gone.
+    let _ = std::io::Write::write_all(&mut std::io::stdout(), text().as_bytes());
+    Ok(ExitCode::SUCCESS)
+}
+
+fn text() -> String {
+    let registry = registry();
+    let mut text = String::new();
+    for kind in [Kind::Given, Kind::When, Kind::Then] {
+        for def in registry.steps().iter().filter(|def| def.kind == kind) {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "{kind} {}", def.expression);
+            let _ = writeln!(text, "    {}", def.doc);
+            let mut lines = def.example.lines();
+            let _ = writeln!(text, "    example: {}", lines.next().unwrap_or_default());
+            for line in lines {
+                let _ = writeln!(text, "             {line}");
+            }
+            let _ = writeln!(text);
+        }
+    }
+    let _ = writeln!(text, "Parameters");
+    for parameter in parameters() {
+        let _ = writeln!(
+            text,
+            "    {{{}}}{} {}",
+            parameter.name,
+            " ".repeat(10_usize.saturating_sub(parameter.name.len())),
+            parameter.about
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_step_and_every_parameter_is_listed() {
+        let text = super::text();
+        for def in scenario::registry().steps() {
+            assert!(
+                text.contains(def.expression) && text.contains(def.doc),
+                "{}",
+                def.expression
+            );
+        }
+        for parameter in scenario::parameters() {
+            assert!(text.contains(parameter.about), "{}", parameter.name);
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! Every scenario of this repository as a test of its own: `cargo test -p sliceproof --test scenarios` lists, filters
+//! and runs them, and so does nextest. All of a run share one cluster, which is started when the first one needs it.
+#![forbid(unsafe_code)]
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::rc::Rc;
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use cluster::supervisor;
+use components::cli::CatalogArgs;
+use libtest_mimic::{Arguments, Failed, Trial};
+use report::{Emitter, Event, FileSinks, RunEnd, RunStarted, Sink, What};
+use scenario::{
+    End, Filter, LoadError, Options, Plan, PlannedScenario, Runner, Testbed, Verdict, registry,
+    render,
+};
+use sliceproof::run_folder::RunFolder;
+use sliceproof::session::{self, Life, Wanted};
+use tokio::sync::watch;
+
+fn main() -> ExitCode {
+    // This binary is also the init of its nodes.
+    cluster::dispatch();
+    let arguments = Arguments::from_args();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    if let Err(error) = root.canonicalize().and_then(std::env::set_current_dir) {
+        eprintln!("error: cannot go to the root of the workspace: {error}");
+        return ExitCode::from(2);
+    }
+    let plan = match load() {
+        Ok(plan) => plan,
+        Err(text) => {
+            eprintln!("{text}");
+            return ExitCode::from(2);
+        }
+    };
+    let worker: Arc<Mutex<Option<Worker>>> = Arc::default();
+    let trials = plan
+        .scenarios
+        .iter()
+        .enumerate()
+        .map(|(index, planned)| {
+            let worker = Arc::clone(&worker);
+            Trial::test(planned.scenario.id.clone(), move || {
+                let mut worker = worker.lock().unwrap_or_else(PoisonError::into_inner);
+                worker.get_or_insert_with(Worker::spawn).run(index)
+            })
+        })
+        .collect();
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    if let Some(worker) = worker.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        worker.end();
+    }
+    conclusion.exit_code()
+}
+
+fn load() -> Result<Plan, String> {
+    Plan::load(
+        &registry(),
+        &[PathBuf::from("scenarios")],
+        &Filter::default(),
+    )
+    .map_err(|error| match error {
+        LoadError::Findings(findings) => render(&findings, false),
+        other => format!("error: {other}"),
+    })
+}
+
+/// The thread that owns cluster and runner. Scenarios come to it one at a time.
+struct Worker {
+    orders: mpsc::Sender<(usize, mpsc::Sender<Result<(), String>>)>,
+    thread: std::thread::JoinHandle<()>,
+}
+
+impl Worker {
+    fn spawn() -> Self {
+        let (orders, inbox) = mpsc::channel::<(usize, mpsc::Sender<Result<(), String>>)>();
+        let thread = std::thread::spawn(move || {
+            let mut bench = Bench::start();
+            for (index, reply) in inbox {
+                let result = match &mut bench {
+                    Ok(bench) => bench.run(index),
+                    Err(error) => Err(error.clone()),
+                };
+                // A trial that is gone asks for nothing.
+                let _ = reply.send(result);
+            }
+            if let Ok(bench) = bench {
+                bench.end();
+            }
+        });
+        Self { orders, thread }
+    }
+
+    fn run(&self, index: usize) -> Result<(), Failed> {
+        let (reply, result) = mpsc::channel();
+        self.orders
+            .send((index, reply))
+            .map_err(|_| Failed::from("the runner is gone"))?;
+        result
+            .recv()
+            .map_err(|_| Failed::from("the runner is gone"))?
+            .map_err(Failed::from)
+    }
+
+    fn end(self) {
+        drop(self.orders);
+        let _ = self.thread.join();
+    }
+}
+
+/// Says what takes time, on standard error: standard output belongs to the list of tests.
+struct Stderr;
+
+impl Sink for Stderr {
+    fn on(&mut self, event: &Event) {
+        match &event.what {
+            What::PhaseProgress { detail, .. } => eprintln!("    {detail}"),
+            What::PhaseFinished {
+                phase,
+                detail,
+                millis,
+                ..
+            } => eprintln!("  {phase}: {detail} ({})", report::human(*millis)),
+            _ => {}
+        }
+    }
+}
+
+struct Bench {
+    runtime: tokio::runtime::Runtime,
+    plan: Plan,
+    runner: Runner,
+    emitter: Emitter,
+    wanted: Wanted,
+    folder: RunFolder,
+    testbed: Option<Arc<dyn Testbed>>,
+    /// Held while a scenario runs, where several processes share the cluster.
+    shared: Option<Shared>,
+    started: Instant,
+    failed: bool,
+    never: watch::Receiver<bool>,
+    _keep: watch::Sender<bool>,
+}
+
+/// One run of nextest: a process for each test, one cluster for all of them.
+struct Shared {
+    lock: PathBuf,
+    parent: u32,
+}
+
+impl Bench {
+    fn start() -> Result<Self, String> {
+        let text = |error: &dyn std::fmt::Display| error.to_string();
+        let plan = load()?;
+        let folder = RunFolder::make(None).map_err(|error| text(&error))?;
+        let files = FileSinks::open(&folder.path).map_err(|error| text(&error))?;
+        let emitter = Emitter::new(vec![Box::new(Stderr), Box::new(files)]);
+        emitter.emit(What::RunStarted(RunStarted {
+            run: folder.run.clone(),
+            command: "cargo test".to_owned(),
+            environment: session::environment(None),
+            scenarios: plan
+                .scenarios
+                .iter()
+                .map(PlannedScenario::for_report)
+                .collect(),
+            unselected: plan.unselected,
+        }));
+        let installed = session::ensure(&CatalogArgs::default(), &emitter, false)
+            .map_err(|error| text(&error))?;
+        let (name, shared) = match std::env::var("NEXTEST_RUN_ID") {
+            Ok(run) => {
+                let short: String = run
+                    .chars()
+                    .filter(char::is_ascii_alphanumeric)
+                    .take(12)
+                    .collect();
+                let name = format!("nextest-{}", short.to_lowercase());
+                let clusters = supervisor::clusters_folder().map_err(|error| text(&error))?;
+                std::fs::create_dir_all(&clusters).map_err(|error| text(&error))?;
+                let lock = clusters.join(format!(".{name}.lock"));
+                (
+                    name,
+                    Some(Shared {
+                        lock,
+                        parent: std::os::unix::process::parent_id(),
+                    }),
+                )
+            }
+            Err(_) => (format!("test-{}", folder.run), None),
+        };
+        let suffix = shared
+            .as_ref()
+            .map(|_| format!("-{}", std::process::id()))
+            .unwrap_or_default();
+        let options = Options {
+            suffix,
+            ..Options::default()
+        };
+        let runner = Runner::new(
+            Rc::new(registry()),
+            emitter.clone(),
+            folder.path.clone(),
+            options,
+        );
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .map_err(|error| text(&error))?;
+        let (keep, never) = watch::channel(false);
+        let wanted = Wanted {
+            name,
+            installed,
+            exe: None,
+        };
+        let started = Instant::now();
+        Ok(Self {
+            runtime,
+            plan,
+            runner,
+            emitter,
+            wanted,
+            folder,
+            testbed: None,
+            shared,
+            started,
+            failed: false,
+            never,
+            _keep: keep,
+        })
+    }
+
+    fn run(&mut self, index: usize) -> Result<(), String> {
+        let lock = match &self.shared {
+            Some(shared) => {
+                let file = File::create(&shared.lock)
+                    .map_err(|error| format!("cannot make {}: {error}", shared.lock.display()))?;
+                file.lock()
+                    .map_err(|error| format!("cannot lock {}: {error}", shared.lock.display()))?;
+                Some(file)
+            }
+            None => None,
+        };
+        let testbed = self.testbed(index)?;
+        let planned = self
+            .plan
+            .scenarios
+            .get(index)
+            .ok_or("there is no such scenario")?;
+        let verdict = self.runtime.block_on(self.runner.scenario(
+            index,
+            planned,
+            &testbed,
+            self.never.clone(),
+        ));
+        drop(lock);
+        self.failed |= verdict != Verdict::Passed;
+        match verdict {
+            Verdict::Passed => Ok(()),
+            Verdict::Failed(failure) => Err(format!(
+                "{}\nreport: {}/report.html",
+                failure.lines().join("\n"),
+                self.folder.shown
+            )),
+            Verdict::Interrupted => Err("interrupted".to_owned()),
+            Verdict::Broken(message) => {
+                self.testbed = None;
+                Err(message)
+            }
+        }
+    }
+
+    /// The cluster of this run: found, or started in the shape that the scenario wants.
+    fn testbed(&mut self, index: usize) -> Result<Arc<dyn Testbed>, String> {
+        if let Some(testbed) = &self.testbed {
+            return Ok(Arc::clone(testbed));
+        }
+        let nodes = self
+            .plan
+            .scenarios
+            .get(index)
+            .map(|planned| self.runner.nodes_of(planned))
+            .unwrap_or_default();
+        let began = Instant::now();
+        let work = async {
+            let Some(shared) = &self.shared else {
+                return session::start(&self.wanted, &nodes, Life::Mine, &self.emitter).await;
+            };
+            let found = supervisor::list()?
+                .into_iter()
+                .find(|it| it.name == self.wanted.name && it.kubeconfig.is_some());
+            match found {
+                Some(found) => {
+                    let running = cluster::Cluster::attach(&found.dir).await?;
+                    Ok(session::testbed(
+                        running,
+                        End::Shared,
+                        &self.wanted.installed,
+                        &self.emitter,
+                    ))
+                }
+                None => {
+                    session::start(
+                        &self.wanted,
+                        &nodes,
+                        Life::With(shared.parent),
+                        &self.emitter,
+                    )
+                    .await
+                }
+            }
+        };
+        let testbed = self
+            .runtime
+            .block_on(work)
+            .map_err(|error| error.to_string())?;
+        self.emitter.emit(What::PhaseFinished {
+            phase: "cluster".to_owned(),
+            outcome: report::Outcome::Passed,
+            detail: "up".to_owned(),
+            millis: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        });
+        self.emitter
+            .emit(What::EnvironmentKnown(testbed.environment()));
+        self.testbed = Some(Arc::clone(&testbed));
+        Ok(testbed)
+    }
+
+    fn end(self) {
+        if let Some(testbed) = &self.testbed
+            && let Err(error) = self.runtime.block_on(testbed.stop())
+        {
+            eprintln!("error: {error}");
+        }
+        let end = if self.failed {
+            RunEnd::Failed
+        } else {
+            RunEnd::Passed
+        };
+        self.emitter.emit(What::RunFinished {
+            end,
+            exit_code: u8::from(self.failed),
+            millis: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        });
+        for error in self.emitter.finish() {
+            eprintln!("error: {error}");
+        }
+        eprintln!("  report: {}/report.html", self.folder.shown);
+    }
+}
