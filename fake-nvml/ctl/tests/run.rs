@@ -6,7 +6,7 @@ mod common;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -254,20 +254,32 @@ fn traces() -> (String, Vec<String>) {
     (mounts, names)
 }
 
+/// Ends a program that a failed test would leave.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 #[test]
 fn nothing_is_left_even_when_it_is_killed() {
     for user in users() {
         let before = traces();
-        let mut child = fakegpu(
-            user,
-            &["run", "--node", "2xA100-SXM4-40GB", "--", "sleep", "600"],
-        )
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
+        let mut child = Ended(
+            fakegpu(
+                user,
+                &["run", "--node", "2xA100-SXM4-40GB", "--", "sleep", "600"],
+            )
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap(),
+        );
         // It has become the program itself: there is no second process that could be left.
         let deadline = Instant::now() + Duration::from_secs(20);
-        while fs::read_to_string(format!("/proc/{}/comm", child.id()))
+        while fs::read_to_string(format!("/proc/{}/comm", child.0.id()))
             .unwrap()
             .trim()
             != "sleep"
@@ -275,10 +287,10 @@ fn nothing_is_left_even_when_it_is_killed() {
             assert!(Instant::now() < deadline, "it never became the program");
             sleep(Duration::from_millis(5));
         }
-        let inside = fs::read_to_string(format!("/proc/{}/mounts", child.id())).unwrap();
+        let inside = fs::read_to_string(format!("/proc/{}/mounts", child.0.id())).unwrap();
         assert!(inside.contains("/dev/nvidia0"), "{inside}");
-        child.kill().unwrap();
-        assert_eq!(child.wait().unwrap().signal(), Some(9));
+        child.0.kill().unwrap();
+        assert_eq!(child.0.wait().unwrap().signal(), Some(9));
         assert_eq!(traces(), before, "{user:?}");
     }
 }
@@ -356,24 +368,26 @@ print(l.nvmlDeviceGetName(gpu, text, 96), flush=True)
         let folder = open_folder();
         let dir = folder.path().join("node");
         let dir = dir.to_str().unwrap();
-        let mut running = fakegpu(
-            user,
-            &[
-                "run",
-                "--state",
-                dir,
-                "--node",
-                "1xA100-SXM4-40GB",
-                "--",
-                python,
-                "-c",
-                code,
-            ],
-        )
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-        let mut lines = BufReader::new(running.stdout.take().unwrap())
+        let mut running = Ended(
+            fakegpu(
+                user,
+                &[
+                    "run",
+                    "--state",
+                    dir,
+                    "--node",
+                    "1xA100-SXM4-40GB",
+                    "--",
+                    python,
+                    "-c",
+                    code,
+                ],
+            )
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap(),
+        );
+        let mut lines = BufReader::new(running.0.stdout.take().unwrap())
             .lines()
             .map_while(Result::ok);
         assert_eq!(lines.next().as_deref(), Some("ready"));
@@ -389,7 +403,7 @@ print(l.nvmlDeviceGetName(gpu, text, 96), flush=True)
                 .unwrap(),
         );
         assert_eq!(lines.next().as_deref(), Some("15"));
-        assert!(running.wait().unwrap().success());
+        assert!(running.0.wait().unwrap().success());
     }
 }
 
