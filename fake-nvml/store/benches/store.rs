@@ -199,9 +199,9 @@ fn median(rounds: usize, mut round: impl FnMut()) -> f64 {
 }
 
 fn row(name: &str, seconds: f64, base: f64) {
-    println!(
-        "{name:44} {:>12.3} us  {:>8.1} x",
-        seconds * 1e6,
-        seconds / base
-    );
+    let time = match seconds < 1e-6 {
+        true => format!("{:.1} ns", seconds * 1e9),
+        false => format!("{:.1} us", seconds * 1e6),
+    };
+    println!("{name:44} {time:>12}  {:>8.1} x", seconds / base);
 }

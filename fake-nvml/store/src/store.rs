@@ -24,6 +24,8 @@ use std::{
 
 /// An open state file. Share one per process; all methods take `&self` and may be called from any thread, and from the
 /// child of a fork. No lock of this type outlives a call, and none is a process-local mutex.
+///
+/// The file is mapped: whoever cuts it short while it is open makes its readers die of SIGBUS, as with any mapped file.
 pub struct Store {
     path: PathBuf,
     mapped: Mapped,
