@@ -59,11 +59,11 @@ impl Cluster {
                 folder.remove()?;
                 Err(error)
             }
-            Ok(running) => {
+            Ok((running, later)) => {
                 if let Some(owner) = running.owner().as_mut() {
                     owner.folder = Some(folder);
                 }
-                match bring_up(&running, &spec.nodes, &waiter).await {
+                match bring_up(&running, later, &spec.nodes, &waiter).await {
                     Ok(()) => Ok(running),
                     Err(error) => Err(with_hint(error, &running)),
                 }
@@ -81,7 +81,7 @@ fn with_hint(mut error: Error, running: &Running) -> Error {
 }
 
 /// The control plane's processes are started; nothing is waited for.
-async fn begin(spec: &ClusterSpec, waiter: &Waiter<'_>) -> Result<Running> {
+async fn begin(spec: &ClusterSpec, waiter: &Waiter<'_>) -> Result<(Running, Vec<Launch>)> {
     let dir = &spec.dir;
     let exe = spec.exe()?;
     for below in ["logs", "kubeconfigs", "root", "var", "nodes"] {
@@ -157,19 +157,20 @@ async fn begin(spec: &ClusterSpec, waiter: &Waiter<'_>) -> Result<Running> {
         })
         .await?;
     waiter.reached("namespaces are there");
-    for launch in [
-        control_plane.etcd,
-        control_plane.apiserver,
-        control_plane.controller_manager,
-        control_plane.scheduler,
-    ] {
-        running.init.start(launch).await?;
-    }
+    running.init.start(control_plane.etcd).await?;
+    running.init.start(control_plane.apiserver).await?;
     waiter.reached("control plane is started");
-    Ok(running)
+    // Before the API server listens these two can only wait, and they would do so at its cost.
+    let later = vec![control_plane.controller_manager, control_plane.scheduler];
+    Ok((running, later))
 }
 
-async fn bring_up(running: &Running, shapes: &[NodeShape], waiter: &Waiter<'_>) -> Result<()> {
+async fn bring_up(
+    running: &Running,
+    later: Vec<Launch>,
+    shapes: &[NodeShape],
+    waiter: &Waiter<'_>,
+) -> Result<()> {
     let archive = assemble(running).await?;
     waiter.reached("images are assembled");
     running.change_record(|record| {
@@ -191,6 +192,9 @@ async fn bring_up(running: &Running, shapes: &[NodeShape], waiter: &Waiter<'_>) 
         node.start_driver().await?;
     }
     waiter.reached("drivers are started");
+    for launch in later {
+        running.init.start(launch).await?;
+    }
     slices_published(running, &nodes, waiter).await?;
     waiter.reached("slices are published");
     takes_pods(running, waiter).await

@@ -13,6 +13,10 @@ use std::process::ExitCode;
 use std::sync::OnceLock;
 
 use cluster::{Cluster, ClusterSpec, NodeShape, Progress, Running};
+use k8s_openapi::api::core::v1::{Pod, Secret};
+use k8s_openapi::api::resource::v1::ResourceSlice;
+use kube::api::{Api, ListParams, PostParams};
+use kube::config::Kubeconfig;
 use libtest_mimic::{Arguments, Trial};
 use serde_json::json;
 use support::{IMAGE, Outcome, Pods, ensure, programs, read};
@@ -41,6 +45,9 @@ fn main() -> ExitCode {
         }),
         trial("a_privileged_pod_of_the_host_runs", |w| {
             w.block_on(privileged(w))
+        }),
+        trial("each_component_may_do_its_own_work_only", |w| {
+            w.block_on(identities(w))
         }),
         trial("evidence_is_gathered_whole", |w| w.block_on(evidence(w))),
         trial("the_machines_settings_are_as_before", settings),
@@ -121,6 +128,24 @@ impl World {
 
     fn block_on<T>(&self, check: impl Future<Output = T>) -> T {
         self.runtime.block_on(check)
+    }
+
+    /// A client of the same API with a component's certificate, or with none.
+    async fn client_as(&self, component: Option<&str>) -> Outcome<kube::Client> {
+        let mut config = Kubeconfig::read_from(&self.kubeconfig).map_err(|e| e.to_string())?;
+        let pki = self.kubeconfig.with_file_name("pki");
+        let file = |ending: &str| {
+            component.map(|name| pki.join(format!("{name}.{ending}")).display().to_string())
+        };
+        for user in &mut config.auth_infos {
+            user.auth_info = Some(kube::config::AuthInfo {
+                client_certificate: file("crt"),
+                client_key: file("key"),
+                ..Default::default()
+            });
+        }
+        let config = kube::Config::from_custom_kubeconfig(config, &Default::default()).await;
+        kube::Client::try_from(config.map_err(|e| e.to_string())?).map_err(|e| e.to_string())
     }
 
     fn pods(&self) -> Pods {
@@ -361,8 +386,7 @@ fn own_address() -> Option<IpAddr> {
 }
 
 fn kubeconfig(world: &World) -> Outcome {
-    let config =
-        kube::config::Kubeconfig::read_from(&world.kubeconfig).map_err(|e| e.to_string())?;
+    let config = Kubeconfig::read_from(&world.kubeconfig).map_err(|e| e.to_string())?;
     let servers: Vec<_> = config
         .clusters
         .iter()
@@ -411,6 +435,95 @@ async fn privileged(world: &World) -> Outcome {
     let (devices, there) = pods.exec("host", "ls /dev/nvidia0 && hostname").await?;
     ensure(there && devices.contains("node-1"), || devices.clone())?;
     pods.delete(&["host"]).await
+}
+
+async fn identities(world: &World) -> Outcome {
+    let driver = world.client_as(Some("gpu-kubelet-plugin-node-1")).await?;
+    let kubelet = world.client_as(Some("kubelet-node-1")).await?;
+    let anonymous = world.client_as(None).await?;
+    let secrets: Api<Secret> = Api::default_namespaced(world.client.clone());
+    for name in ["bound", "unbound"] {
+        let secret: Secret = serde_json::from_value(json!({"metadata": {"name": name}}))
+            .map_err(|e| e.to_string())?;
+        secrets
+            .create(&PostParams::default(), &secret)
+            .await
+            .map_err(|e| e.to_string())?;
+    }
+    let pods = world.pods();
+    pods.create("keeps", None, |pod| {
+        pod["spec"]["volumes"] = json!([{"name": "secret", "secret": {"secretName": "bound"}}]);
+    })
+    .await?;
+    pods.running("keeps").await?;
+
+    let all = ListParams::default();
+    let as_driver: Api<Secret> = Api::default_namespaced(driver.clone());
+    let as_kubelet: Api<Secret> = Api::default_namespaced(kubelet.clone());
+    let pod: Pod = serde_json::from_value(json!({
+        "metadata": {"name": "smuggled"}, "spec": {"containers": [{"name": "c", "image": IMAGE}]},
+    }))
+    .map_err(|e| e.to_string())?;
+    allowed(
+        "the driver lists slices",
+        Api::<ResourceSlice>::all(driver.clone()).list(&all).await,
+    )?;
+    forbidden("the driver lists secrets", as_driver.list(&all).await)?;
+    forbidden(
+        "the driver creates a pod",
+        Api::default_namespaced(driver)
+            .create(&PostParams::default(), &pod)
+            .await,
+    )?;
+    allowed(
+        "the kubelet reads the secret of its pod",
+        as_kubelet.get("bound").await,
+    )?;
+    forbidden(
+        "the kubelet reads a secret that no pod of its node has",
+        as_kubelet.get("unbound").await,
+    )?;
+    let request = |path: &str| {
+        let request = http::Request::get(path)
+            .body(Vec::new())
+            .map_err(|e| e.to_string());
+        request.map(|request| anonymous.request_text(request))
+    };
+    allowed(
+        "anybody asks whether the API is ready",
+        request("/readyz")?.await,
+    )?;
+    forbidden("anybody lists pods", request("/api/v1/pods")?.await)?;
+
+    // The kubelet's own port, from the node's network.
+    pods.create("knocks", None, |pod| {
+        pod["spec"]["hostNetwork"] = json!(true)
+    })
+    .await?;
+    pods.running("knocks").await?;
+    let address = pods
+        .wait("knocks", "addressed", |status| {
+            status["hostIP"].as_str().map(str::to_owned)
+        })
+        .await?;
+    let knock = format!("timeout 5 wget --no-check-certificate -O- https://{address}:10250/pods");
+    let (output, served) = pods.exec("knocks", &knock).await?;
+    ensure(!served && output.contains("401"), || {
+        format!("the kubelet answered a stranger: {output}")
+    })?;
+    pods.delete(&["keeps", "knocks"]).await
+}
+
+fn allowed<T>(what: &str, answer: kube::Result<T>) -> Outcome {
+    answer.map(drop).map_err(|e| format!("{what}: {e}"))
+}
+
+fn forbidden<T>(what: &str, answer: kube::Result<T>) -> Outcome {
+    match answer {
+        Err(kube::Error::Api(status)) if [401, 403].contains(&status.code) => Ok(()),
+        Err(other) => Err(format!("{what}: {other}")),
+        Ok(_) => Err(format!("{what}, and may")),
+    }
 }
 
 async fn evidence(world: &World) -> Outcome {
