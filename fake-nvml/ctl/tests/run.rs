@@ -455,3 +455,30 @@ fn a_driver_root_works_by_itself() {
         );
     }
 }
+
+/// The kernel lays two folders over another, not three: the third level finds the library by variables instead.
+#[test]
+fn where_no_folder_can_be_laid_over_another_variables_lead_to_the_library() {
+    let program = common::program().to_str().unwrap();
+    for user in users() {
+        let mut args = vec![
+            "run", "--node", "1xL4", "--", program, "run", "--node", "2xL4", "--", program,
+        ];
+        args.extend([
+            "run",
+            "--node",
+            "3xL4",
+            "--",
+            "sh",
+            "-c",
+            "nvidia-smi -L | wc -l; echo $LD_LIBRARY_PATH | cut -d: -f1",
+        ]);
+        let text = good(&fakegpu(user, &args).output().unwrap());
+        let (count, variable) = text.split_once('\n').unwrap();
+        assert_eq!(count, "3", "{user:?}: {text}");
+        assert!(
+            variable.starts_with("/dev/.fakegpu/driver-root/usr/lib/"),
+            "{user:?}: {text}"
+        );
+    }
+}
