@@ -29,7 +29,8 @@ impl Code {
     /// `NVML_ERROR_IN_USE`
     pub const IN_USE: Self = Self(sys::nvmlReturn_enum_NVML_ERROR_IN_USE);
     /// `NVML_ERROR_INSUFFICIENT_RESOURCES`
-    pub const INSUFFICIENT_RESOURCES: Self = Self(sys::nvmlReturn_enum_NVML_ERROR_INSUFFICIENT_RESOURCES);
+    pub const INSUFFICIENT_RESOURCES: Self =
+        Self(sys::nvmlReturn_enum_NVML_ERROR_INSUFFICIENT_RESOURCES);
 
     /// The words that nvidia-smi prints for this code.
     #[must_use]
@@ -111,5 +112,8 @@ pub(crate) fn check(function: &'static str, code: sys::nvmlReturn_t) -> Result<(
     if code == sys::nvmlReturn_enum_NVML_SUCCESS {
         return Ok(());
     }
-    Err(Error::Call { function, code: Code(code) })
+    Err(Error::Call {
+        function,
+        code: Code(code),
+    })
 }

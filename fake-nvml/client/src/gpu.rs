@@ -138,15 +138,35 @@ impl<'n> Device<'n> {
     /// What the library answers.
     pub fn memory(&self) -> Result<Memory> {
         const VERSION: c_uint = mem::size_of::<sys::nvmlMemory_v2_t>() as c_uint | 2 << 24;
-        let mut v2 = sys::nvmlMemory_v2_t { version: VERSION, total: 0, reserved: 0, free: 0, used: 0 };
+        let mut v2 = sys::nvmlMemory_v2_t {
+            version: VERSION,
+            total: 0,
+            reserved: 0,
+            free: 0,
+            used: 0,
+        };
         // SAFETY: the handle came from this library; the struct announces its own size and version.
         if unsafe { call!(self.nvml, nvmlDeviceGetMemoryInfo_v2(self.raw, &mut v2)) }.is_ok() {
-            return Ok(Memory { total: v2.total, free: v2.free, used: v2.used, reserved: Some(v2.reserved) });
+            return Ok(Memory {
+                total: v2.total,
+                free: v2.free,
+                used: v2.used,
+                reserved: Some(v2.reserved),
+            });
         }
-        let mut v1 = sys::nvmlMemory_t { total: 0, free: 0, used: 0 };
+        let mut v1 = sys::nvmlMemory_t {
+            total: 0,
+            free: 0,
+            used: 0,
+        };
         // SAFETY: the handle came from this library; the out pointer is a live struct of the v1 layout.
         unsafe { call!(self.nvml, nvmlDeviceGetMemoryInfo(self.raw, &mut v1)) }?;
-        Ok(Memory { total: v1.total, free: v1.free, used: v1.used, reserved: None })
+        Ok(Memory {
+            total: v1.total,
+            free: v1.free,
+            used: v1.used,
+            reserved: None,
+        })
     }
 
     /// The window through which the host sees its memory.
@@ -154,10 +174,19 @@ impl<'n> Device<'n> {
     /// # Errors
     /// What the library answers.
     pub fn bar1(&self) -> Result<Memory> {
-        let mut bar1 = sys::nvmlBAR1Memory_t { bar1Total: 0, bar1Free: 0, bar1Used: 0 };
+        let mut bar1 = sys::nvmlBAR1Memory_t {
+            bar1Total: 0,
+            bar1Free: 0,
+            bar1Used: 0,
+        };
         // SAFETY: the handle came from this library; the out pointer is a live struct.
         unsafe { call!(self.nvml, nvmlDeviceGetBAR1MemoryInfo(self.raw, &mut bar1)) }?;
-        Ok(Memory { total: bar1.bar1Total, free: bar1.bar1Free, used: bar1.bar1Used, reserved: None })
+        Ok(Memory {
+            total: bar1.bar1Total,
+            free: bar1.bar1Free,
+            used: bar1.bar1Used,
+            reserved: None,
+        })
     }
 
     /// How busy it is.
@@ -167,8 +196,16 @@ impl<'n> Device<'n> {
     pub fn utilization(&self) -> Result<Utilization> {
         let mut rates = sys::nvmlUtilization_t { gpu: 0, memory: 0 };
         // SAFETY: the handle came from this library; the out pointer is a live struct.
-        unsafe { call!(self.nvml, nvmlDeviceGetUtilizationRates(self.raw, &mut rates)) }?;
-        Ok(Utilization { gpu: rates.gpu, memory: rates.memory })
+        unsafe {
+            call!(
+                self.nvml,
+                nvmlDeviceGetUtilizationRates(self.raw, &mut rates)
+            )
+        }?;
+        Ok(Utilization {
+            gpu: rates.gpu,
+            memory: rates.memory,
+        })
     }
 
     /// A clock in MHz.
@@ -178,7 +215,12 @@ impl<'n> Device<'n> {
     pub fn clock(&self, clock: Clock) -> Result<u32> {
         let mut mhz = 0;
         // SAFETY: the handle came from this library; the enumerator is one of nvml.h; the out pointer is a live integer.
-        unsafe { call!(self.nvml, nvmlDeviceGetClockInfo(self.raw, clock as c_uint, &mut mhz)) }?;
+        unsafe {
+            call!(
+                self.nvml,
+                nvmlDeviceGetClockInfo(self.raw, clock as c_uint, &mut mhz)
+            )
+        }?;
         Ok(mhz)
     }
 
@@ -189,7 +231,12 @@ impl<'n> Device<'n> {
     pub fn max_clock(&self, clock: Clock) -> Result<u32> {
         let mut mhz = 0;
         // SAFETY: as in `clock`.
-        unsafe { call!(self.nvml, nvmlDeviceGetMaxClockInfo(self.raw, clock as c_uint, &mut mhz)) }?;
+        unsafe {
+            call!(
+                self.nvml,
+                nvmlDeviceGetMaxClockInfo(self.raw, clock as c_uint, &mut mhz)
+            )
+        }?;
         Ok(mhz)
     }
 
@@ -200,7 +247,12 @@ impl<'n> Device<'n> {
     pub fn power_limit_range(&self) -> Result<(u32, u32)> {
         let (mut low, mut high) = (0, 0);
         // SAFETY: the handle came from this library; both out pointers are live integers.
-        unsafe { call!(self.nvml, nvmlDeviceGetPowerManagementLimitConstraints(self.raw, &mut low, &mut high)) }?;
+        unsafe {
+            call!(
+                self.nvml,
+                nvmlDeviceGetPowerManagementLimitConstraints(self.raw, &mut low, &mut high)
+            )
+        }?;
         Ok((low, high))
     }
 
@@ -211,7 +263,12 @@ impl<'n> Device<'n> {
     pub fn ecc_mode(&self) -> Result<(bool, bool)> {
         let (mut current, mut pending) = (0, 0);
         // SAFETY: the handle came from this library; both out pointers are live integers.
-        unsafe { call!(self.nvml, nvmlDeviceGetEccMode(self.raw, &mut current, &mut pending)) }?;
+        unsafe {
+            call!(
+                self.nvml,
+                nvmlDeviceGetEccMode(self.raw, &mut current, &mut pending)
+            )
+        }?;
         Ok((current == 1, pending == 1))
     }
 
@@ -222,7 +279,17 @@ impl<'n> Device<'n> {
     pub fn ecc_errors(&self, uncorrected: bool, lifetime: bool) -> Result<u64> {
         let mut count: c_ulonglong = 0;
         // SAFETY: the handle came from this library; both enumerators are 0 or 1; the out pointer is a live integer.
-        unsafe { call!(self.nvml, nvmlDeviceGetTotalEccErrors(self.raw, uncorrected.into(), lifetime.into(), &mut count)) }?;
+        unsafe {
+            call!(
+                self.nvml,
+                nvmlDeviceGetTotalEccErrors(
+                    self.raw,
+                    uncorrected.into(),
+                    lifetime.into(),
+                    &mut count
+                )
+            )
+        }?;
         Ok(count)
     }
 
@@ -233,7 +300,12 @@ impl<'n> Device<'n> {
     pub fn compute_capability(&self) -> Result<(i32, i32)> {
         let (mut major, mut minor) = (0, 0);
         // SAFETY: the handle came from this library; both out pointers are live integers.
-        unsafe { call!(self.nvml, nvmlDeviceGetCudaComputeCapability(self.raw, &mut major, &mut minor)) }?;
+        unsafe {
+            call!(
+                self.nvml,
+                nvmlDeviceGetCudaComputeCapability(self.raw, &mut major, &mut minor)
+            )
+        }?;
         Ok((major, minor))
     }
 
@@ -259,7 +331,12 @@ impl<'n> Device<'n> {
     /// What the library answers.
     pub fn set_compute_mode(&self, mode: ComputeMode) -> Result<()> {
         // SAFETY: the handle came from this library; the enumerator is one of nvml.h.
-        unsafe { call!(self.nvml, nvmlDeviceSetComputeMode(self.raw, mode as c_uint)) }
+        unsafe {
+            call!(
+                self.nvml,
+                nvmlDeviceSetComputeMode(self.raw, mode as c_uint)
+            )
+        }
     }
 
     /// Keeps the driver loaded, or not.
@@ -278,7 +355,12 @@ impl<'n> Device<'n> {
     pub fn mig_mode(&self) -> Result<(bool, bool)> {
         let (mut current, mut pending) = (0, 0);
         // SAFETY: the handle came from this library; both out pointers are live integers.
-        unsafe { call!(self.nvml, nvmlDeviceGetMigMode(self.raw, &mut current, &mut pending)) }?;
+        unsafe {
+            call!(
+                self.nvml,
+                nvmlDeviceGetMigMode(self.raw, &mut current, &mut pending)
+            )
+        }?;
         Ok((current == 1, pending == 1))
     }
 
@@ -289,7 +371,12 @@ impl<'n> Device<'n> {
     pub fn set_mig_mode(&self, on: bool) -> Result<Option<Code>> {
         let mut status: sys::nvmlReturn_t = 0;
         // SAFETY: the handle came from this library; the enumerator is 0 or 1; the out pointer is a live integer.
-        unsafe { call!(self.nvml, nvmlDeviceSetMigMode(self.raw, on.into(), &mut status)) }?;
+        unsafe {
+            call!(
+                self.nvml,
+                nvmlDeviceSetMigMode(self.raw, on.into(), &mut status)
+            )
+        }?;
         Ok((status != 0).then_some(Code(status)))
     }
 
@@ -302,7 +389,14 @@ impl<'n> Device<'n> {
         for index in 0..self.max_mig_devices()? {
             let mut raw: sys::nvmlDevice_t = std::ptr::null_mut();
             // SAFETY: the handle came from this library; the out pointer is a live handle variable.
-            if unsafe { call!(self.nvml, nvmlDeviceGetMigDeviceHandleByIndex(self.raw, index, &mut raw)) }.is_ok() {
+            if unsafe {
+                call!(
+                    self.nvml,
+                    nvmlDeviceGetMigDeviceHandleByIndex(self.raw, index, &mut raw)
+                )
+            }
+            .is_ok()
+            {
                 found.push(Device::new(self.nvml, raw));
             }
         }
@@ -316,7 +410,12 @@ impl<'n> Device<'n> {
     pub fn parent(&self) -> Result<Device<'n>> {
         let mut raw: sys::nvmlDevice_t = std::ptr::null_mut();
         // SAFETY: the handle came from this library; the out pointer is a live handle variable.
-        unsafe { call!(self.nvml, nvmlDeviceGetDeviceHandleFromMigDeviceHandle(self.raw, &mut raw)) }?;
+        unsafe {
+            call!(
+                self.nvml,
+                nvmlDeviceGetDeviceHandleFromMigDeviceHandle(self.raw, &mut raw)
+            )
+        }?;
         Ok(Device::new(self.nvml, raw))
     }
 
@@ -353,7 +452,14 @@ impl<'n> Device<'n> {
             let mut buffer: Vec<sys::nvmlProcessInfo_t> = Vec::with_capacity(room);
             // SAFETY: the handle came from this library; `count` says how many structs of the `_v3` layout the buffer holds.
             let answer = unsafe {
-                call!(self.nvml, nvmlDeviceGetComputeRunningProcesses_v3(self.raw, &mut count, buffer.as_mut_ptr()))
+                call!(
+                    self.nvml,
+                    nvmlDeviceGetComputeRunningProcesses_v3(
+                        self.raw,
+                        &mut count,
+                        buffer.as_mut_ptr()
+                    )
+                )
             };
             match answer {
                 Ok(()) => {
@@ -361,7 +467,10 @@ impl<'n> Device<'n> {
                     unsafe { buffer.set_len((count as usize).min(room)) };
                     return Ok(buffer.into_iter().map(process).collect());
                 }
-                Err(Error::Call { code: Code::INSUFFICIENT_SIZE, .. }) => count = count.max(1) * 2,
+                Err(Error::Call {
+                    code: Code::INSUFFICIENT_SIZE,
+                    ..
+                }) => count = count.max(1) * 2,
                 Err(e) => return Err(e),
             }
         }

@@ -14,6 +14,6 @@ pub use gpu::Device;
 pub use library::Nvml;
 pub use mig::{ComputeInstance, GpuInstance};
 pub use types::{
-    Attributes, Clock, ComputeInstanceInfo, ComputeInstanceProfile, ComputeMode, GpuInstanceInfo, GpuInstanceProfile,
-    Memory, PciInfo, Placement, Process, Utilization,
+    Attributes, Clock, ComputeInstanceInfo, ComputeInstanceProfile, ComputeMode, GpuInstanceInfo,
+    GpuInstanceProfile, Memory, PciInfo, Placement, Process, Utilization,
 };

@@ -52,13 +52,20 @@ impl Nvml {
     /// # Errors
     /// [`Error::Library`] when there is none; what `nvmlInitWithFlags` answers otherwise.
     pub fn init() -> Result<Self> {
-        let beside = std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.parent()?.parent()?.to_owned()));
+        let beside = std::env::current_exe()
+            .ok()
+            .and_then(|exe| Some(exe.parent()?.parent()?.parent()?.to_owned()));
         let roots = beside.into_iter().chain(ROOTS.iter().map(Into::into));
         let places = roots.flat_map(|root: std::path::PathBuf| {
-            FOLDERS.iter().map(move |folder| root.join(folder).join("libnvidia-ml.so.1")).collect::<Vec<_>>()
+            FOLDERS
+                .iter()
+                .map(move |folder| root.join(folder).join("libnvidia-ml.so.1"))
+                .collect::<Vec<_>>()
         });
         let mut tried = Vec::new();
-        for place in std::iter::once("libnvidia-ml.so.1".into()).chain(places.filter(|p| p.exists())) {
+        for place in
+            std::iter::once("libnvidia-ml.so.1".into()).chain(places.filter(|p| p.exists()))
+        {
             // SAFETY: loading runs the library's initialisers; `libnvidia-ml.so.1` is NVIDIA's public library or a stand-in for it,
             // and whoever can put another one on the loader's path can run code here anyway.
             match unsafe { NvmlLib::new(&place) } {
@@ -66,12 +73,19 @@ impl Nvml {
                 Err(e) => tried.push(format!("{}: {e}", place.display())),
             }
         }
-        Err(Error::Library { tried: tried.join("; ") })
+        Err(Error::Library {
+            tried: tried.join("; "),
+        })
     }
 
     fn start(lib: NvmlLib) -> Result<Self> {
         const NO_GPUS: c_uint = 1;
-        let init = lib.nvmlInitWithFlags.as_ref().map_err(|_| Error::Function { function: "nvmlInitWithFlags" })?;
+        let init = lib
+            .nvmlInitWithFlags
+            .as_ref()
+            .map_err(|_| Error::Function {
+                function: "nvmlInitWithFlags",
+            })?;
         // SAFETY: takes a plain integer.
         check("nvmlInitWithFlags", unsafe { init(NO_GPUS) })?;
         Ok(Self { lib: Lib(lib) })
@@ -152,7 +166,12 @@ impl Nvml {
         let address = CString::new(address).unwrap_or_default();
         let mut raw: sys::nvmlDevice_t = ptr::null_mut();
         // SAFETY: the string ends in NUL and outlives the call; the out pointer is a live handle variable.
-        unsafe { call!(self, nvmlDeviceGetHandleByPciBusId_v2(address.as_ptr(), &mut raw)) }?;
+        unsafe {
+            call!(
+                self,
+                nvmlDeviceGetHandleByPciBusId_v2(address.as_ptr(), &mut raw)
+            )
+        }?;
         Ok(Device::new(self, raw))
     }
 
@@ -161,7 +180,9 @@ impl Nvml {
     /// # Errors
     /// What `nvmlDeviceGetCount_v2` answers.
     pub fn devices(&self) -> Result<Vec<Device<'_>>> {
-        Ok((0..self.count()?).filter_map(|i| self.by_index(i).ok()).collect())
+        Ok((0..self.count()?)
+            .filter_map(|i| self.by_index(i).ok())
+            .collect())
     }
 }
 
@@ -181,6 +202,12 @@ pub(crate) fn text(fill: impl FnOnce(*mut c_char, c_uint) -> Result<()>) -> Resu
 
 /// A NUL-terminated array of a C struct as a string.
 pub(crate) fn chars(buffer: &[c_char]) -> String {
-    let bytes: Vec<u8> = buffer.iter().map(|c| c.to_ne_bytes()[0]).chain([0]).collect();
-    CStr::from_bytes_until_nul(&bytes).map(|c| c.to_string_lossy().into_owned()).unwrap_or_default()
+    let bytes: Vec<u8> = buffer
+        .iter()
+        .map(|c| c.to_ne_bytes()[0])
+        .chain([0])
+        .collect();
+    CStr::from_bytes_until_nul(&bytes)
+        .map(|c| c.to_string_lossy().into_owned())
+        .unwrap_or_default()
 }

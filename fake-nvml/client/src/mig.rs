@@ -8,7 +8,9 @@ use nvml_wrapper_sys::bindings as sys;
 use crate::error::{Error, Result};
 use crate::gpu::Device;
 use crate::library::{Nvml, call, chars};
-use crate::types::{ComputeInstanceInfo, ComputeInstanceProfile, GpuInstanceInfo, GpuInstanceProfile, Placement};
+use crate::types::{
+    ComputeInstanceInfo, ComputeInstanceProfile, GpuInstanceInfo, GpuInstanceProfile, Placement,
+};
 
 /// Enumerators of GPU instance profiles are tried up to here; the library answers INVALID_ARGUMENT earlier.
 const GPU_PROFILES: c_uint = 32;
@@ -34,14 +36,20 @@ impl<'n> Device<'n> {
     /// # Errors
     /// What the library answers, other than that a profile does not exist.
     pub fn gpu_instance_profiles(&self) -> Result<Vec<GpuInstanceProfile>> {
-        const VERSION: c_uint = mem::size_of::<sys::nvmlGpuInstanceProfileInfo_v2_t>() as c_uint | 2 << 24;
+        const VERSION: c_uint =
+            mem::size_of::<sys::nvmlGpuInstanceProfileInfo_v2_t>() as c_uint | 2 << 24;
         let mut found = Vec::new();
         for enumerator in 0..GPU_PROFILES {
             // SAFETY: plain integers and arrays, for which all zeroes is a value.
             let mut info: sys::nvmlGpuInstanceProfileInfo_v2_t = unsafe { mem::zeroed() };
             info.version = VERSION;
             // SAFETY: the handle came from this library; the struct announces its own size and version.
-            let answer = unsafe { call!(self.nvml, nvmlDeviceGetGpuInstanceProfileInfoV(self.raw, enumerator, &mut info)) };
+            let answer = unsafe {
+                call!(
+                    self.nvml,
+                    nvmlDeviceGetGpuInstanceProfileInfoV(self.raw, enumerator, &mut info)
+                )
+            };
             match answer {
                 Ok(()) => found.push(GpuInstanceProfile {
                     enumerator,
@@ -74,7 +82,15 @@ impl<'n> Device<'n> {
         let mut count: c_uint = 0;
         // SAFETY: the handle came from this library; a null buffer asks for the number only.
         unsafe {
-            call!(self.nvml, nvmlDeviceGetGpuInstancePossiblePlacements_v2(self.raw, profile, ptr::null_mut(), &mut count))
+            call!(
+                self.nvml,
+                nvmlDeviceGetGpuInstancePossiblePlacements_v2(
+                    self.raw,
+                    profile,
+                    ptr::null_mut(),
+                    &mut count
+                )
+            )
         }?;
         let room = count as usize;
         let mut buffer: Vec<sys::nvmlGpuInstancePlacement_t> = Vec::with_capacity(room);
@@ -82,12 +98,23 @@ impl<'n> Device<'n> {
         unsafe {
             call!(
                 self.nvml,
-                nvmlDeviceGetGpuInstancePossiblePlacements_v2(self.raw, profile, buffer.as_mut_ptr(), &mut count)
+                nvmlDeviceGetGpuInstancePossiblePlacements_v2(
+                    self.raw,
+                    profile,
+                    buffer.as_mut_ptr(),
+                    &mut count
+                )
             )
         }?;
         // SAFETY: the call filled `count` structs, never more than there was room for.
         unsafe { buffer.set_len((count as usize).min(room)) };
-        Ok(buffer.into_iter().map(|p| Placement { start: p.start, size: p.size }).collect())
+        Ok(buffer
+            .into_iter()
+            .map(|p| Placement {
+                start: p.start,
+                size: p.size,
+            })
+            .collect())
     }
 
     /// How many more of a profile fit now.
@@ -97,7 +124,12 @@ impl<'n> Device<'n> {
     pub fn remaining_capacity(&self, profile: u32) -> Result<u32> {
         let mut count = 0;
         // SAFETY: the handle came from this library; the out pointer is a live integer.
-        unsafe { call!(self.nvml, nvmlDeviceGetGpuInstanceRemainingCapacity(self.raw, profile, &mut count)) }?;
+        unsafe {
+            call!(
+                self.nvml,
+                nvmlDeviceGetGpuInstanceRemainingCapacity(self.raw, profile, &mut count)
+            )
+        }?;
         Ok(count)
     }
 
@@ -105,18 +137,38 @@ impl<'n> Device<'n> {
     ///
     /// # Errors
     /// What the library answers.
-    pub fn create_gpu_instance(&self, profile: u32, placement: Option<Placement>) -> Result<GpuInstance<'n>> {
+    pub fn create_gpu_instance(
+        &self,
+        profile: u32,
+        placement: Option<Placement>,
+    ) -> Result<GpuInstance<'n>> {
         let mut raw: sys::nvmlGpuInstance_t = ptr::null_mut();
         match placement {
             // SAFETY: the handle came from this library; the out pointer is a live handle variable.
-            None => unsafe { call!(self.nvml, nvmlDeviceCreateGpuInstance(self.raw, profile, &mut raw)) }?,
+            None => unsafe {
+                call!(
+                    self.nvml,
+                    nvmlDeviceCreateGpuInstance(self.raw, profile, &mut raw)
+                )
+            }?,
             Some(p) => {
-                let at = sys::nvmlGpuInstancePlacement_t { start: p.start, size: p.size };
+                let at = sys::nvmlGpuInstancePlacement_t {
+                    start: p.start,
+                    size: p.size,
+                };
                 // SAFETY: as above; the placement outlives the call.
-                unsafe { call!(self.nvml, nvmlDeviceCreateGpuInstanceWithPlacement(self.raw, profile, &at, &mut raw)) }?;
+                unsafe {
+                    call!(
+                        self.nvml,
+                        nvmlDeviceCreateGpuInstanceWithPlacement(self.raw, profile, &at, &mut raw)
+                    )
+                }?;
             }
         }
-        Ok(GpuInstance { nvml: self.nvml, raw })
+        Ok(GpuInstance {
+            nvml: self.nvml,
+            raw,
+        })
     }
 
     /// The GPU instances of a profile.
@@ -128,8 +180,20 @@ impl<'n> Device<'n> {
         let mut count: c_uint = profile.instances;
         let mut buffer: Vec<sys::nvmlGpuInstance_t> = vec![ptr::null_mut(); room];
         // SAFETY: the handle came from this library; nvml.h says the buffer needs `instanceCount` entries of the profile.
-        unsafe { call!(self.nvml, nvmlDeviceGetGpuInstances(self.raw, profile.id, buffer.as_mut_ptr(), &mut count)) }?;
-        Ok(buffer.into_iter().take(count as usize).map(|raw| GpuInstance { nvml: self.nvml, raw }).collect())
+        unsafe {
+            call!(
+                self.nvml,
+                nvmlDeviceGetGpuInstances(self.raw, profile.id, buffer.as_mut_ptr(), &mut count)
+            )
+        }?;
+        Ok(buffer
+            .into_iter()
+            .take(count as usize)
+            .map(|raw| GpuInstance {
+                nvml: self.nvml,
+                raw,
+            })
+            .collect())
     }
 
     /// The GPU instance of this id.
@@ -139,8 +203,16 @@ impl<'n> Device<'n> {
     pub fn gpu_instance(&self, id: u32) -> Result<GpuInstance<'n>> {
         let mut raw: sys::nvmlGpuInstance_t = ptr::null_mut();
         // SAFETY: the handle came from this library; the out pointer is a live handle variable.
-        unsafe { call!(self.nvml, nvmlDeviceGetGpuInstanceById(self.raw, id, &mut raw)) }?;
-        Ok(GpuInstance { nvml: self.nvml, raw })
+        unsafe {
+            call!(
+                self.nvml,
+                nvmlDeviceGetGpuInstanceById(self.raw, id, &mut raw)
+            )
+        }?;
+        Ok(GpuInstance {
+            nvml: self.nvml,
+            raw,
+        })
     }
 }
 
@@ -157,7 +229,10 @@ impl<'n> GpuInstance<'n> {
         Ok(GpuInstanceInfo {
             id: info.id,
             profile: info.profileId,
-            placement: Placement { start: info.placement.start, size: info.placement.size },
+            placement: Placement {
+                start: info.placement.start,
+                size: info.placement.size,
+            },
         })
     }
 
@@ -175,7 +250,8 @@ impl<'n> GpuInstance<'n> {
     /// # Errors
     /// What the library answers, other than that a profile does not exist.
     pub fn compute_instance_profiles(&self) -> Result<Vec<ComputeInstanceProfile>> {
-        const VERSION: c_uint = mem::size_of::<sys::nvmlComputeInstanceProfileInfo_v2_t>() as c_uint | 2 << 24;
+        const VERSION: c_uint =
+            mem::size_of::<sys::nvmlComputeInstanceProfileInfo_v2_t>() as c_uint | 2 << 24;
         const SHARED_ENGINES: c_uint = 0;
         let mut found = Vec::new();
         for enumerator in 0..COMPUTE_PROFILES {
@@ -186,7 +262,12 @@ impl<'n> GpuInstance<'n> {
             let answer = unsafe {
                 call!(
                     self.nvml,
-                    nvmlGpuInstanceGetComputeInstanceProfileInfoV(self.raw, enumerator, SHARED_ENGINES, &mut info)
+                    nvmlGpuInstanceGetComputeInstanceProfileInfoV(
+                        self.raw,
+                        enumerator,
+                        SHARED_ENGINES,
+                        &mut info
+                    )
                 )
             };
             match answer {
@@ -218,7 +299,12 @@ impl<'n> GpuInstance<'n> {
     pub fn remaining_capacity(&self, profile: u32) -> Result<u32> {
         let mut count = 0;
         // SAFETY: the handle came from this library; the out pointer is a live integer.
-        unsafe { call!(self.nvml, nvmlGpuInstanceGetComputeInstanceRemainingCapacity(self.raw, profile, &mut count)) }?;
+        unsafe {
+            call!(
+                self.nvml,
+                nvmlGpuInstanceGetComputeInstanceRemainingCapacity(self.raw, profile, &mut count)
+            )
+        }?;
         Ok(count)
     }
 
@@ -226,35 +312,73 @@ impl<'n> GpuInstance<'n> {
     ///
     /// # Errors
     /// What the library answers.
-    pub fn create_compute_instance(&self, profile: u32, placement: Option<Placement>) -> Result<ComputeInstance<'n>> {
+    pub fn create_compute_instance(
+        &self,
+        profile: u32,
+        placement: Option<Placement>,
+    ) -> Result<ComputeInstance<'n>> {
         let mut raw: sys::nvmlComputeInstance_t = ptr::null_mut();
         match placement {
             // SAFETY: the handle came from this library; the out pointer is a live handle variable.
-            None => unsafe { call!(self.nvml, nvmlGpuInstanceCreateComputeInstance(self.raw, profile, &mut raw)) }?,
+            None => unsafe {
+                call!(
+                    self.nvml,
+                    nvmlGpuInstanceCreateComputeInstance(self.raw, profile, &mut raw)
+                )
+            }?,
             Some(p) => {
-                let at = sys::nvmlComputeInstancePlacement_t { start: p.start, size: p.size };
+                let at = sys::nvmlComputeInstancePlacement_t {
+                    start: p.start,
+                    size: p.size,
+                };
                 // SAFETY: as above; the placement outlives the call.
                 unsafe {
-                    call!(self.nvml, nvmlGpuInstanceCreateComputeInstanceWithPlacement(self.raw, profile, &at, &mut raw))
+                    call!(
+                        self.nvml,
+                        nvmlGpuInstanceCreateComputeInstanceWithPlacement(
+                            self.raw, profile, &at, &mut raw
+                        )
+                    )
                 }?;
             }
         }
-        Ok(ComputeInstance { nvml: self.nvml, raw })
+        Ok(ComputeInstance {
+            nvml: self.nvml,
+            raw,
+        })
     }
 
     /// The compute instances of a profile.
     ///
     /// # Errors
     /// What the library answers.
-    pub fn compute_instances(&self, profile: &ComputeInstanceProfile) -> Result<Vec<ComputeInstance<'n>>> {
+    pub fn compute_instances(
+        &self,
+        profile: &ComputeInstanceProfile,
+    ) -> Result<Vec<ComputeInstance<'n>>> {
         let room = profile.instances.max(1) as usize;
         let mut count: c_uint = profile.instances;
         let mut buffer: Vec<sys::nvmlComputeInstance_t> = vec![ptr::null_mut(); room];
         // SAFETY: the handle came from this library; nvml.h says the buffer needs `instanceCount` entries of the profile.
         unsafe {
-            call!(self.nvml, nvmlGpuInstanceGetComputeInstances(self.raw, profile.id, buffer.as_mut_ptr(), &mut count))
+            call!(
+                self.nvml,
+                nvmlGpuInstanceGetComputeInstances(
+                    self.raw,
+                    profile.id,
+                    buffer.as_mut_ptr(),
+                    &mut count
+                )
+            )
         }?;
-        Ok(buffer.into_iter().take(count as usize).map(|raw| ComputeInstance { nvml: self.nvml, raw }).collect())
+        Ok(buffer
+            .into_iter()
+            .take(count as usize)
+            .map(|raw| ComputeInstance {
+                nvml: self.nvml,
+                raw,
+            })
+            .collect())
     }
 
     /// The compute instance of this id.
@@ -264,8 +388,16 @@ impl<'n> GpuInstance<'n> {
     pub fn compute_instance(&self, id: u32) -> Result<ComputeInstance<'n>> {
         let mut raw: sys::nvmlComputeInstance_t = ptr::null_mut();
         // SAFETY: the handle came from this library; the out pointer is a live handle variable.
-        unsafe { call!(self.nvml, nvmlGpuInstanceGetComputeInstanceById(self.raw, id, &mut raw)) }?;
-        Ok(ComputeInstance { nvml: self.nvml, raw })
+        unsafe {
+            call!(
+                self.nvml,
+                nvmlGpuInstanceGetComputeInstanceById(self.raw, id, &mut raw)
+            )
+        }?;
+        Ok(ComputeInstance {
+            nvml: self.nvml,
+            raw,
+        })
     }
 }
 
@@ -278,11 +410,19 @@ impl ComputeInstance<'_> {
         // SAFETY: integers and handles, for which all zeroes is a value.
         let mut info: sys::nvmlComputeInstanceInfo_t = unsafe { mem::zeroed() };
         // SAFETY: the handle came from this library; the out pointer is a live struct of the `_v2` layout.
-        unsafe { call!(self.nvml, nvmlComputeInstanceGetInfo_v2(self.raw, &mut info)) }?;
+        unsafe {
+            call!(
+                self.nvml,
+                nvmlComputeInstanceGetInfo_v2(self.raw, &mut info)
+            )
+        }?;
         Ok(ComputeInstanceInfo {
             id: info.id,
             profile: info.profileId,
-            placement: Placement { start: info.placement.start, size: info.placement.size },
+            placement: Placement {
+                start: info.placement.start,
+                size: info.placement.size,
+            },
         })
     }
 
