@@ -22,12 +22,15 @@ fn main() -> ExitCode {
     cluster::dispatch();
     let arguments: Vec<String> = std::env::args().collect();
     if let [_, role, folder] = &arguments[..] {
-        let folder = Path::new(folder);
-        match role.as_str() {
-            HOOK => return done(hook(folder)),
-            KILL => return done(killed(folder)),
-            SLEEPER => return done(sleeper(folder)),
-            _ => {}
+        let role: Option<fn(&Path)> = match role.as_str() {
+            HOOK => Some(hook),
+            KILL => Some(killed),
+            SLEEPER => Some(sleeper),
+            _ => None,
+        };
+        if let Some(role) = role {
+            role(Path::new(folder));
+            return ExitCode::SUCCESS;
         }
     }
     let trials = vec![
@@ -41,10 +44,6 @@ fn main() -> ExitCode {
         ),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
-}
-
-fn done(_: ()) -> ExitCode {
-    ExitCode::SUCCESS
 }
 
 fn in_namespaces(role: &str) -> Result<(), Failed> {
