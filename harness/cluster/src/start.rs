@@ -192,6 +192,21 @@ async fn bring_up(
         node.start_driver().await?;
     }
     waiter.reached("drivers are started");
+    // The drivers are the longest way: let them get to where they wait for their informers.
+    let listening = waiter.until(
+        "the drivers to listen",
+        Duration::from_secs(1),
+        async || {
+            let silent = nodes.iter().find(|node| !node.at.driver_socket().exists());
+            Ok(silent.map_or(Look::Is(()), |node| {
+                Look::NotYet(format!("that of node {} does not", node.name()))
+            }))
+        },
+    );
+    match listening.await {
+        Ok(()) | Err(Error::TimedOut { .. }) => {}
+        Err(error) => return Err(error),
+    }
     for launch in later {
         running.init.start(launch).await?;
     }

@@ -132,7 +132,26 @@ impl World {
 
     /// A client of the same API with a component's certificate, or with none.
     async fn client_as(&self, component: Option<&str>) -> Outcome<kube::Client> {
+        self.client_at(component, None).await
+    }
+
+    /// The same of another server of this cluster, given by URL and by the name in its certificate.
+    async fn client_at(
+        &self,
+        component: Option<&str>,
+        server: Option<(&str, &str)>,
+    ) -> Outcome<kube::Client> {
         let mut config = Kubeconfig::read_from(&self.kubeconfig).map_err(|e| e.to_string())?;
+        if let Some((url, name)) = server {
+            for cluster in config
+                .clusters
+                .iter_mut()
+                .filter_map(|named| named.cluster.as_mut())
+            {
+                cluster.server = Some(url.to_owned());
+                cluster.tls_server_name = Some(name.to_owned());
+            }
+        }
         let pki = self.kubeconfig.with_file_name("pki");
         let file = |ending: &str| {
             component.map(|name| pki.join(format!("{name}.{ending}")).display().to_string())
@@ -437,8 +456,10 @@ async fn privileged(world: &World) -> Outcome {
     pods.delete(&["host"]).await
 }
 
+const DRIVER: &str = "gpu-kubelet-plugin-node-1";
+
 async fn identities(world: &World) -> Outcome {
-    let driver = world.client_as(Some("gpu-kubelet-plugin-node-1")).await?;
+    let driver = world.client_as(Some(DRIVER)).await?;
     let kubelet = world.client_as(Some("kubelet-node-1")).await?;
     let anonymous = world.client_as(None).await?;
     let secrets: Api<Secret> = Api::default_namespaced(world.client.clone());
@@ -495,23 +516,52 @@ async fn identities(world: &World) -> Outcome {
     )?;
     forbidden("anybody lists pods", request("/api/v1/pods")?.await)?;
 
-    // The kubelet's own port, from the node's network.
-    pods.create("knocks", None, |pod| {
-        pod["spec"]["hostNetwork"] = json!(true)
+    // The kubelet's own port, through a pod in the node's network.
+    pods.create("door", None, |pod| {
+        pod["spec"]["hostNetwork"] = json!(true);
     })
     .await?;
-    pods.running("knocks").await?;
-    let address = pods
-        .wait("knocks", "addressed", |status| {
-            status["hostIP"].as_str().map(str::to_owned)
-        })
-        .await?;
-    let knock = format!("timeout 5 wget --no-check-certificate -O- https://{address}:10250/pods");
-    let (output, served) = pods.exec("knocks", &knock).await?;
-    ensure(!served && output.contains("401"), || {
-        format!("the kubelet answered a stranger: {output}")
-    })?;
-    pods.delete(&["keeps", "knocks"]).await
+    pods.running("door").await?;
+    let server = format!("https://{}", forward(&pods, "door", 10250).await?);
+    let ask = |component| async {
+        let at = Some((server.as_str(), "node-1"));
+        let client = world.client_at(component, at).await?;
+        let request = http::Request::get("/pods")
+            .body(Vec::new())
+            .map_err(|e| e.to_string())?;
+        Ok::<_, String>(client.request_text(request).await)
+    };
+    allowed(
+        "the API server asks the kubelet",
+        ask(Some("apiserver-kubelet-client")).await?,
+    )?;
+    forbidden("anybody asks the kubelet", ask(None).await?)?;
+    forbidden("the driver asks the kubelet", ask(Some(DRIVER)).await?)?;
+    pods.delete(&["keeps", "door"]).await
+}
+
+/// Listens on loopback and passes connections on to a port of a pod, as `kubectl port-forward` does.
+async fn forward(pods: &Pods, pod: &'static str, port: u16) -> Outcome<SocketAddr> {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .map_err(|e| e.to_string())?;
+    let address = listener.local_addr().map_err(|e| e.to_string())?;
+    let api = pods.pods.clone();
+    tokio::spawn(async move {
+        while let Ok((mut outside, _)) = listener.accept().await {
+            let Ok(mut forwarder) = api.portforward(pod, &[port]).await else {
+                return;
+            };
+            if let Some(mut inside) = forwarder.take_stream(port) {
+                tokio::spawn(async move {
+                    // Either end may hang up at any time.
+                    let _ = tokio::io::copy_bidirectional(&mut outside, &mut inside).await;
+                    drop(forwarder);
+                });
+            }
+        }
+    });
+    Ok(address)
 }
 
 fn allowed<T>(what: &str, answer: kube::Result<T>) -> Outcome {

@@ -65,6 +65,12 @@ impl NodeDir {
         self.dir.join("driver.json")
     }
 
+    /// Where the driver listens once it has read the cards.
+    pub(crate) fn driver_socket(&self) -> PathBuf {
+        self.var()
+            .join("lib/kubelet/plugins/gpu.nvidia.com/dra.sock")
+    }
+
     pub(crate) fn var(&self) -> PathBuf {
         self.dir.join("var")
     }
