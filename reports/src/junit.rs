@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 
-use crate::event::{EnvironmentKind, Outcome};
+use crate::event::{EnvironmentKind, Outcome, RunEnd};
 use crate::{Results, ScenarioResult};
 
 /// The run as a JUnit document.
@@ -57,11 +57,22 @@ fn case(results: &Results, scenario: &ScenarioResult) -> TestCase {
             }
             status
         }
-        Outcome::NotRun => {
-            let mut status = TestCaseStatus::skipped();
-            status.set_message("the run stopped before this scenario");
-            status
-        }
+        Outcome::NotRun => match &results.end {
+            // Not a pass and not a failure of the scenario: the surroundings broke, and CI must turn red.
+            RunEnd::Broken { message } => {
+                let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+                status
+                    .set_message("the run could not go on")
+                    .set_type("environment")
+                    .set_description(message.as_str());
+                status
+            }
+            _ => {
+                let mut status = TestCaseStatus::skipped();
+                status.set_message("the run stopped before this scenario");
+                status
+            }
+        },
     };
     let mut case = TestCase::new(scenario.name.clone(), status);
     case.set_classname(scenario.file.trim_end_matches(".feature").replace('/', "."))

@@ -395,6 +395,36 @@ fn the_files_of_a_run() {
 }
 
 #[test]
+fn a_broken_run_is_red_in_junit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut sink = FileSinks::open(folder.path()).expect("opened");
+    for event in events() {
+        if !matches!(event.what, What::RunFinished { .. }) {
+            sink.on(&event);
+            continue;
+        }
+        let end = RunEnd::Broken {
+            message: "etcd ended".to_owned(),
+        };
+        sink.on(&Event {
+            what: What::RunFinished {
+                end,
+                exit_code: 2,
+                millis: 1,
+            },
+            ..event
+        });
+    }
+    sink.finish().expect("written");
+    let junit = std::fs::read_to_string(folder.path().join("junit.xml")).expect("read");
+    assert!(
+        junit.contains("errors=\"1\"") && junit.contains("etcd ended"),
+        "{junit}"
+    );
+    assert!(!junit.contains("skipped=\"1\""), "{junit}");
+}
+
+#[test]
 fn a_report_that_cannot_be_written_is_an_error_with_a_remedy() {
     let folder = tempfile::tempdir().expect("a folder");
     let error = FileSinks::open(&folder.path().join("gone"))

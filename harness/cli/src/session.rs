@@ -195,7 +195,7 @@ pub async fn start(
     let listener = move |said: cluster::Progress| {
         progress.emit(What::PhaseProgress {
             phase: CLUSTER.to_owned(),
-            detail: said.to_string(),
+            detail: said.to_string().trim().to_owned(),
         });
     };
     let (running, end) = match life {

@@ -57,9 +57,7 @@ pub(crate) fn up(args: &UpArgs) -> Result<ExitCode, Error> {
         exe: None,
         image_cache: None,
     };
-    for cleaned in supervisor::sweep()? {
-        eprintln!("cleaned {cleaned}");
-    }
+    sweep()?;
     let listener = |progress: cluster::Progress| eprintln!("  {progress}");
     let runtime = tokio::runtime::Runtime::new().map_err(Error::Runtime)?;
     let stop = {
@@ -97,6 +95,7 @@ pub(crate) fn down(args: &DownArgs) -> Result<ExitCode, Error> {
 }
 
 pub(crate) fn status() -> Result<ExitCode, Error> {
+    sweep()?;
     let clusters = supervisor::list()?;
     if clusters.is_empty() {
         println!("no cluster is running; `sliceproof up` starts one");
@@ -122,6 +121,14 @@ pub(crate) fn status() -> Result<ExitCode, Error> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Removes what killed clusters left behind, and says so.
+fn sweep() -> Result<(), Error> {
+    for cleaned in supervisor::sweep()? {
+        eprintln!("cleaned {cleaned}");
+    }
+    Ok(())
 }
 
 fn named(name: &str) -> String {

@@ -32,7 +32,7 @@ pub use filter::{Filter, FilterError};
 pub use finding::{Finding, render};
 pub use parameters::{ParameterView, parameters};
 pub use plan::{LoadError, Plan, PlannedScenario};
-pub use process::{End, ProcessCluster, machine};
+pub use process::{End, ProcessCluster, Progress, machine};
 pub use registry::{Args, BlockWish, Kind, Registry, StepDef, StepFn, StepResult};
 pub use runner::{Launch, Options, Runner, Verdict};
 pub use source::{SourceError, SourceFile};

@@ -83,7 +83,9 @@ impl Testbed for ProcessCluster {
                 .iter()
                 .map(Self::shape_of)
                 .collect::<Result<Vec<_>, _>>()?;
-            let listener = |progress: cluster::Progress| (self.progress)(progress.to_string());
+            let listener = |progress: cluster::Progress| {
+                (self.progress)(progress.to_string().trim().to_owned())
+            };
             let running = self.running.read().await;
             let running = running.as_ref().ok_or_else(gone)?;
             running

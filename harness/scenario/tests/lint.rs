@@ -173,3 +173,64 @@ fn tags_and_names_select() {
     assert!(Filter::parse(Some("smoke"), None).is_err());
     assert!(Filter::parse(None, Some("(")).is_err());
 }
+
+/// Lines that a hurried hand could leave in a feature file, in any order.
+const SCRAPS: [&str; 28] = [
+    "Feature: f",
+    "Feature:",
+    "Rule: r",
+    "Background:",
+    "Scenario: s",
+    "  Scenario Outline: o <n>",
+    "Example: e",
+    "Examples:",
+    "Scenarios: x",
+    "    Given a node with 1 \"L4\"",
+    "    Given",
+    "Given ",
+    "When a pod claims a whole card",
+    "Then <n> pods run",
+    "Then 1 pod runs",
+    "And 1 pod runs",
+    "But",
+    "* 1 pod runs",
+    "| n |",
+    "| 1 |",
+    "| a | b |",
+    "|",
+    "| \\ |",
+    "\"\"\"",
+    "```",
+    "@tag @other",
+    "# language: fr",
+    "Ünïcode – prose…",
+];
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { cases: 400, ..Default::default() })]
+
+    /// Whatever the file holds, there is a plan or there are findings with a place in the file; never a panic, and
+    /// never a plan in which a scenario asserts nothing.
+    #[test]
+    fn any_text_is_a_plan_or_findings(picks in proptest::collection::vec(0..SCRAPS.len(), 0..14)) {
+        let text: String = picks.iter().map(|at| format!("{}\n", SCRAPS[*at])).collect();
+        let file = SourceFile::new("any.feature", text);
+        match Plan::of(&registry(), &[Arc::clone(&file)], &Filter::default()) {
+            Ok(plan) => {
+                proptest::prop_assert!(!plan.scenarios.is_empty());
+                for planned in &plan.scenarios {
+                    let asserts = planned.scenario.steps.iter().any(|step| !step.background && step.text.contains("run"));
+                    proptest::prop_assert!(asserts, "{}", file.text);
+                }
+            }
+            Err(LoadError::Findings(findings)) => {
+                proptest::prop_assert!(!findings.is_empty());
+                for finding in &findings {
+                    proptest::prop_assert!(finding.span.0 <= file.text.len());
+                }
+                proptest::prop_assert!(render(&findings, false).contains("nothing was started"));
+            }
+            Err(other) => proptest::prop_assert!(false, "{other}"),
+        }
+    }
+}

@@ -6,7 +6,10 @@ use serde::Serialize;
 use crate::ScenarioResult;
 use crate::event::{Card, Picture};
 
-const COLUMN: u32 = 118;
+/// Columns share this width, within the two limits below; what is wider still scrolls.
+const PAGE: u32 = 1060;
+const NARROW: u32 = 92;
+const WIDE: u32 = 118;
 const ROW: u32 = 26;
 const LEFT: u32 = 34;
 const TOP: u32 = 22;
@@ -23,6 +26,7 @@ pub(super) struct CardMap {
     blocks: Vec<Block>,
     waits: Vec<Block>,
     waits_y: u32,
+    middle: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -114,12 +118,13 @@ fn map(
 ) -> Option<CardMap> {
     let card = seen.iter().find_map(|(_, _, card)| *card)?;
     let rows_of = card.memory_slices.max(1);
+    let wide = column_width(seen.len());
     let columns: Vec<Column> = seen
         .iter()
         .enumerate()
         .map(|(column, (step, _, _))| Column {
             label: format!("step {step}"),
-            x: x_of(column),
+            x: x_of(column, wide),
         })
         .collect();
     let rows = (0..rows_of)
@@ -136,7 +141,9 @@ fn map(
         .iter()
         .map(|(_, _, card)| card.map(|card| pieces(card, rows_of)).unwrap_or_default())
         .collect();
-    let blocks = merge(&pieces, |piece| (TOP + piece.start * ROW, piece.size * ROW));
+    let blocks = merge(&pieces, wide, |piece| {
+        (TOP + piece.start * ROW, piece.size * ROW)
+    });
     let waiting: Vec<Vec<Piece>> = if with_waiting {
         seen.iter()
             .map(|(_, picture, _)| {
@@ -159,7 +166,7 @@ fn map(
         Vec::new()
     };
     let waits_y = TOP + rows_of * ROW + 18;
-    let waits = merge(&waiting, |piece| (waits_y + piece.start * ROW, ROW));
+    let waits = merge(&waiting, wide, |piece| (waits_y + piece.start * ROW, ROW));
     let waits_rows = waiting.iter().map(Vec::len).max().unwrap_or(0);
     let below = if waits_rows == 0 {
         6
@@ -168,18 +175,24 @@ fn map(
     };
     Some(CardMap {
         title: format!("{node} · card {} · {}", card.index, card.model),
-        width: x_of(seen.len()) + 4,
+        width: x_of(seen.len(), wide) + 4,
         height: TOP + rows_of * ROW + below,
         rows,
         columns,
         blocks,
         waits_y,
+        middle: wide / 2,
         waits,
     })
 }
 
-fn x_of(column: usize) -> u32 {
-    LEFT + u32::try_from(column).unwrap_or(0) * COLUMN
+/// How wide a column is where there are so many.
+fn column_width(columns: usize) -> u32 {
+    ((PAGE - LEFT) / u32::try_from(columns.max(1)).unwrap_or(1)).clamp(NARROW, WIDE)
+}
+
+fn x_of(column: usize, width: u32) -> u32 {
+    LEFT + u32::try_from(column).unwrap_or(0) * width
 }
 
 fn pieces(card: &Card, rows: u32) -> Vec<Piece> {
@@ -229,7 +242,7 @@ fn size_class(profile: &str) -> String {
     format!("g{compute}")
 }
 
-fn merge(columns: &[Vec<Piece>], place: impl Fn(&Piece) -> (u32, u32)) -> Vec<Block> {
+fn merge(columns: &[Vec<Piece>], wide: u32, place: impl Fn(&Piece) -> (u32, u32)) -> Vec<Block> {
     let mut blocks = Vec::new();
     for (column, pieces) in columns.iter().enumerate() {
         for piece in pieces {
@@ -243,9 +256,9 @@ fn merge(columns: &[Vec<Piece>], place: impl Fn(&Piece) -> (u32, u32)) -> Vec<Bl
                 .unwrap_or(column);
             let (y, height) = place(piece);
             blocks.push(Block {
-                x: x_of(column) + GAP,
+                x: x_of(column, wide) + GAP,
                 y: y + GAP / 2,
-                width: u32::try_from(until - column + 1).unwrap_or(1) * COLUMN - 2 * GAP,
+                width: u32::try_from(until - column + 1).unwrap_or(1) * wide - 2 * GAP,
                 height: height - GAP,
                 class: piece.class.clone(),
                 name: piece.name.clone(),
