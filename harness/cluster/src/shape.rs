@@ -4,13 +4,14 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use gpu_model::{Machine, MigToggle};
+use gpu_store::Store;
 use k8s_openapi::api::{core::v1::Node as NodeObject, resource::v1::ResourceSlice};
 use kube::api::{Api, DeleteParams, ListParams};
 
 use crate::{
     error::{Error, Result},
     net,
-    node::{config::NodeDir, host},
+    node::{config::NodeDir, driver::Started, host},
     owner,
     progress::Listener,
     running::{Node, NodeRecord, Running},
@@ -18,11 +19,6 @@ use crate::{
     start,
     wait::Waiter,
 };
-
-/// What the driver may take to end.
-const GRACE: Duration = Duration::from_secs(5);
-
-const DRIVER: &str = "gpu-kubelet-plugin";
 
 impl Running {
     /// Gives the cluster these nodes with these cards, as after a boot. Returns when the slices are published.
@@ -41,19 +37,16 @@ impl Running {
         for shape in wanted {
             match self.node(shape.name.as_str()) {
                 Ok(node) => {
-                    if !self.is_so(&node, shape)? {
-                        self.reboot(&node, shape).await?;
+                    if !self.made_so(&node, shape)? {
+                        let started = self.reboot(&node, shape).await?;
                         waiter.reached(format!(
                             "node {} has {} and no trace of use",
                             shape.name, shape.gpus
                         ));
-                        changed.push(shape.name.clone());
+                        changed.push((node, started));
                     }
                 }
-                Err(_) => {
-                    self.add_node(shape, &waiter).await?;
-                    changed.push(shape.name.clone());
-                }
+                Err(_) => changed.push(self.add_node(shape, &waiter).await?),
             }
         }
         self.change_record(|record| {
@@ -64,18 +57,31 @@ impl Running {
         if !changed.is_empty() {
             start::slices_published(self, &self.nodes(), &waiter).await?;
             waiter.reached("slices are published");
-            start::takes_pods(self, &waiter).await?;
+            start::takes_pods(self, &changed, &waiter).await?;
         }
         Ok(())
     }
 
-    fn is_so(&self, node: &Node, shape: &NodeShape) -> Result<bool> {
-        Ok(node.shape() == shape
-            && is_untouched(&node.machine()?, &host::machine(&self.name(), shape)?))
+    /// Whether a node has these cards as after a boot, where need be after wiping off what its driver does not look at.
+    fn made_so(&self, node: &Node, shape: &NodeShape) -> Result<bool> {
+        let (now, boot) = (node.machine()?, host::machine(&self.name(), shape)?);
+        if node.shape() != shape || !node.has_no_claims() {
+            return Ok(false);
+        }
+        let Some(wiped) = wiped(&now, &boot) else {
+            return Ok(false);
+        };
+        if wiped != now {
+            Store::put(node.store()?.path(), &wiped).map_err(|e| Error::Gpu {
+                doing: format!("wipe the cards of node {}", node.name()),
+                message: e.to_string(),
+            })?;
+        }
+        Ok(true)
     }
 
-    async fn reboot(&self, node: &Node, shape: &NodeShape) -> Result<()> {
-        node.control.stop(DRIVER, GRACE).await?;
+    async fn reboot(&self, node: &Node, shape: &NodeShape) -> Result<Started> {
+        node.stop_driver().await?;
         self.delete_slices(node.name()).await?;
         host::lay(&node.at.host(), &host::machine(&self.name(), shape)?)?;
         node.control.enter_host(&node.at.host()).await?;
@@ -92,7 +98,7 @@ impl Running {
         node.start_driver().await
     }
 
-    async fn add_node(&self, shape: &NodeShape, waiter: &Waiter<'_>) -> Result<()> {
+    async fn add_node(&self, shape: &NodeShape, waiter: &Waiter<'_>) -> Result<(Node, Started)> {
         let taken: BTreeSet<u8> = self.record().nodes.iter().map(|n| n.index).collect();
         let index = (0..net::MAX_NODES)
             .find(|i| !taken.contains(i))
@@ -108,11 +114,12 @@ impl Running {
         })?;
         let node = self.node(&shape.name)?;
         start::start_node(self, &node, waiter).await?;
-        node.start_driver().await
+        let started = node.start_driver().await?;
+        Ok((node, started))
     }
 
     async fn remove_node(&self, node: &Node) -> Result<()> {
-        node.control.stop(DRIVER, GRACE).await?;
+        node.stop_driver().await?;
         self.init
             .stop(&format!("node-{}", node.name()), Duration::ZERO)
             .await?;
@@ -145,55 +152,29 @@ impl Running {
     }
 }
 
-impl Node {
-    /// Ends the driver and starts it again on the cards as they are, as a restart of its pod would.
-    pub async fn restart_driver(&self) -> Result<()> {
-        self.control.stop(DRIVER, GRACE).await?;
-        self.start_driver().await
-    }
-
-    pub(crate) async fn start_driver(&self) -> Result<()> {
-        let file = self.at.driver_launch();
-        let text = std::fs::read_to_string(&file).map_err(Error::io("read", &file))?;
-        let launch = serde_json::from_str(&text).map_err(|e| Error::Init {
-            doing: format!("read {}", file.display()),
-            message: e.to_string(),
-        })?;
-        self.control.start(launch).await
-    }
-
-    /// What the driver keeps about claims that it prepared: a boot empties it.
-    async fn forget_claims(&self) -> Result<()> {
-        let script = "rm -f /var/lib/kubelet/plugins/gpu.nvidia.com/checkpoint.json /run/cdi/k8s.gpu.nvidia.com-claim_*";
-        let output = self.exec(&["sh", "-c", script]).await?;
-        if output.ok() {
-            return Ok(());
+/// The machine with its cards as after a boot, if that takes no restart of the driver: the same cards in the same MIG mode, whole
+/// and without an instance. Serial numbers of instances and events go on counting, since open handles are told apart by them.
+fn wiped(now: &Machine, boot: &Machine) -> Option<Machine> {
+    let same_host = (&now.id, &now.driver_version, &now.specs, now.gpus.len())
+        == (&boot.id, &boot.driver_version, &boot.specs, boot.gpus.len());
+    let mut wiped = now.clone();
+    wiped.gpus = boot.gpus.clone();
+    for (gpu, fresh) in now.gpus.iter().zip(&mut wiped.gpus) {
+        // On cards that change MIG mode at once the driver switches it off and on as it likes.
+        let toggle = now.spec(gpu).mig.as_ref().map(|mig| mig.toggle);
+        if toggle == Some(MigToggle::Immediate) {
+            (fresh.mig_current, fresh.mig_pending) = (gpu.mig_current, gpu.mig_pending);
         }
-        Err(Error::Init {
-            doing: format!("empty the driver's checkpoint on node {}", self.name()),
-            message: output.stderr,
-        })
-    }
-}
-
-/// Whether a machine is as it was after its boot. On cards that change MIG mode at once the driver switches it off and on.
-fn is_untouched(now: &Machine, boot: &Machine) -> bool {
-    let mut boot = boot.clone();
-    if now.gpus.len() != boot.gpus.len() {
-        return false;
-    }
-    for (gpu, was) in now.gpus.iter().zip(&mut boot.gpus) {
-        if now
-            .spec(gpu)
-            .mig
-            .as_ref()
-            .is_some_and(|mig| mig.toggle == MigToggle::Immediate)
-        {
-            (was.mig_current, was.mig_pending) = (gpu.mig_current, gpu.mig_pending);
+        let as_the_driver_saw_it = gpu.uuid == fresh.uuid
+            && gpu.instances.is_empty()
+            && (gpu.mig_current, gpu.mig_pending) == (fresh.mig_current, fresh.mig_pending)
+            && gpu.health == fresh.health
+            && gpu.quirks == fresh.quirks;
+        if !as_the_driver_saw_it {
+            return None;
         }
     }
-    (&now.id, &now.driver_version, &now.specs, &now.gpus)
-        == (&boot.id, &boot.driver_version, &boot.specs, &boot.gpus)
+    same_host.then_some(wiped)
 }
 
 #[cfg(test)]
@@ -210,23 +191,34 @@ mod tests {
     }
 
     #[test]
-    fn a_card_that_was_used_is_told_from_one_after_a_boot() {
+    fn traces_that_the_driver_does_not_look_at_are_wiped_off() {
         let machine = boot("1xA100-SXM4-40GB", true);
-        assert!(is_untouched(&machine, &machine));
-        assert!(
-            !is_untouched(&machine, &boot("1xA100-SXM4-40GB", false)),
+        let mut used = machine.clone();
+        used.gpus[0].persistence = !used.gpus[0].persistence;
+        assert_eq!(wiped(&used, &machine).as_ref(), Some(&machine));
+        assert_eq!(wiped(&machine, &machine).as_ref(), Some(&machine));
+    }
+
+    #[test]
+    fn what_the_driver_has_seen_takes_a_boot() {
+        let machine = boot("1xA100-SXM4-40GB", true);
+        assert_eq!(
+            wiped(&machine, &boot("1xA100-SXM4-40GB", false)),
+            None,
             "MIG mode of an A100 is part of its shape"
         );
-        let mut renamed = machine.clone();
-        renamed.gpus[0].persistence = !renamed.gpus[0].persistence;
-        assert!(!is_untouched(&renamed, &machine));
+        assert_eq!(wiped(&machine, &boot("2xA100-SXM4-40GB", true)), None);
+        let mut lost = machine.clone();
+        lost.gpus[0].health.lost = true;
+        assert_eq!(wiped(&lost, &machine), None);
     }
 
     #[test]
     fn the_driver_switches_mig_mode_of_hopper_at_will() {
-        assert!(is_untouched(
-            &boot("1xH100-SXM5-80GB", true),
-            &boot("1xH100-SXM5-80GB", false)
-        ));
+        let (on, off) = (
+            boot("1xH100-SXM5-80GB", true),
+            boot("1xH100-SXM5-80GB", false),
+        );
+        assert_eq!(wiped(&on, &off), Some(on));
     }
 }

@@ -20,6 +20,7 @@ use crate::{
     images,
     node::{
         config::{CONTAINERD, NodePrograms, Shared, make},
+        driver::Started,
         host,
     },
     ns::root::{Root, machine_id},
@@ -188,8 +189,9 @@ async fn bring_up(
     let all_nodes =
         futures::future::try_join_all(nodes.iter().map(|node| start_node(running, node, waiter)));
     futures::future::try_join(all_nodes, objects_created(running, waiter)).await?;
+    let mut started = Vec::new();
     for node in &nodes {
-        node.start_driver().await?;
+        started.push((node.clone(), node.start_driver().await?));
     }
     waiter.reached("drivers are started");
     // The drivers are the longest way: let them get to where they wait for their informers.
@@ -212,7 +214,7 @@ async fn bring_up(
     }
     slices_published(running, &nodes, waiter).await?;
     waiter.reached("slices are published");
-    takes_pods(running, waiter).await
+    takes_pods(running, &started, waiter).await
 }
 
 async fn assemble(running: &Running) -> Result<PathBuf> {
@@ -389,8 +391,15 @@ pub(crate) async fn slices_published(
         .await
 }
 
-/// Every node is Ready and pods can be created. Mostly so already when the slices are there.
-pub(crate) async fn takes_pods(running: &Running, waiter: &Waiter<'_>) -> Result<()> {
+/// Every node is Ready, has its driver registered, and pods can be created. Mostly so already when the slices are there.
+pub(crate) async fn takes_pods(
+    running: &Running,
+    started: &[(Node, Started)],
+    waiter: &Waiter<'_>,
+) -> Result<()> {
+    for (node, started) in started {
+        node.driver_registered(*started, waiter).await?;
+    }
     let nodes: Api<NodeObject> = Api::all(running.client.clone());
     let accounts: Api<ServiceAccount> = Api::namespaced(running.client.clone(), "default");
     let names: Vec<String> = running

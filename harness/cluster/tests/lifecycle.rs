@@ -495,7 +495,11 @@ fn shapes(state: &Path) -> Result<(), Failed> {
         let template = pods.template("1g.10gb").await?;
         pods.create("after-the-change", Some(&template), |_| {})
             .await?;
+        let created = Instant::now();
         pods.running("after-the-change").await?;
+        ensure(created.elapsed() < Duration::from_secs(15), || {
+            format!("a pod right after a change took {:?}", created.elapsed())
+        })?;
         pods.delete(&["after-the-change"]).await?;
 
         running

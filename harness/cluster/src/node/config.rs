@@ -165,6 +165,8 @@ impl NodePrograms {
                 format!("--hostname-override={}", node.name),
                 format!("--node-ip={}", node.address()),
                 "--cert-dir=/var/lib/kubelet/pki".into(),
+                // At 3 it says when it registers and unregisters the driver (see `node::driver`).
+                "-v=3".into(),
             ],
             env: env.clone(),
             log: node.log("kubelet"),
@@ -250,6 +252,9 @@ fn root(node: &NodeDir, shared: &Shared<'_>, wrapper: &Path, cni_bin: &Path) -> 
         "clusterDomain": "cluster.local",
         "clusterDNS": [net::DNS_SERVICE],
         "resolvConf": "/etc/resolv.conf",
+        // A claim that could not be prepared at first (the Node authoriser lags a moment behind the binding) is tried again only
+        // when the pod is synced next; a minute, the default, is long in a test.
+        "syncFrequency": "2s",
         "serializeImagePulls": false,
         "registryPullQPS": 0,
         "kubeAPIQPS": 100,
