@@ -523,7 +523,7 @@ async fn identities(world: &World) -> Outcome {
     .await?;
     pods.running("door").await?;
     let server = format!("https://{}", forward(&pods, "door", 10250).await?);
-    let ask = |component| async {
+    let ask = async |component: Option<&str>| {
         let at = Some((server.as_str(), "node-1"));
         let client = world.client_at(component, at).await?;
         let request = http::Request::get("/pods")
