@@ -274,10 +274,24 @@ pub(crate) fn refusal(log: &str) -> Option<Error> {
 
 /// The last lines of a text.
 pub(crate) fn tail(text: &str, lines: usize) -> String {
+    if text.trim().is_empty() {
+        return "  it wrote nothing".into();
+    }
     let all: Vec<&str> = text.lines().collect();
     all[all.len().saturating_sub(lines)..]
         .iter()
         .map(|l| format!("  {l}"))
         .collect::<Vec<_>>()
         .join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_log_is_said_to_be_empty() {
+        assert_eq!(tail("\n", 3), "  it wrote nothing");
+        assert_eq!(tail("a\nb\nc\n", 2), "  b\n  c");
+    }
 }
