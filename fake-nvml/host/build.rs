@@ -7,7 +7,8 @@ use std::process::Command;
 use std::{env, fs};
 
 /// Rooms whose change makes a new payload.
-const SOURCES: [&str; 6] = ["model", "store", "abi", "smi", "client", "catalog"];
+/// Not the catalogue: what is carried has no models in it, they come by the state file.
+const SOURCES: [&str; 5] = ["model", "store", "abi", "smi", "client"];
 
 fn main() {
     let manifest = PathBuf::from(var("CARGO_MANIFEST_DIR"));
@@ -19,8 +20,9 @@ fn main() {
             rerun_if_changed(&rooms.join(room).join(part));
         }
     }
-    rerun_if_changed(&rooms.join("catalog"));
-    rerun_if_changed(&workspace.join("Cargo.lock"));
+    for file in ["Cargo.lock", "Cargo.toml"] {
+        rerun_if_changed(&workspace.join(file));
+    }
     println!("cargo::rerun-if-env-changed=GPU_HOST_PAYLOAD");
 
     // A packager who builds for another machine hands the two files in.

@@ -421,9 +421,7 @@ impl GpuView {
 
     /// One of its MIG devices, seen by this process or not, has this UUID.
     pub(crate) fn has_mig(&self, uuid: &str) -> bool {
-        self.migs
-            .iter()
-            .any(|mig| mig.uuid.eq_ignore_ascii_case(uuid))
+        self.migs.iter().any(|mig| mig.uuid == uuid)
     }
 
     /// It fell off the bus.

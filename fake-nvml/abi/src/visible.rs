@@ -6,9 +6,6 @@
 use gpu_model::{CiId, GiId, Minor, caps};
 use std::os::unix::fs::FileTypeExt;
 
-/// `all` switches the rule off, for programs that run without the fake device nodes.
-pub(crate) const VISIBLE_ENV: &str = "FAKEGPU_VISIBLE";
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sight {
     All,
@@ -17,7 +14,7 @@ pub(crate) enum Sight {
 
 impl Sight {
     pub(crate) fn of_process() -> Self {
-        if std::env::var_os(VISIBLE_ENV).is_some_and(|value| value == "all") {
+        if std::env::var_os(gpu_store::VISIBLE_ENV).is_some_and(|value| value == "all") {
             Self::All
         } else {
             Self::Nodes
@@ -50,7 +47,7 @@ impl MigSight {
 }
 
 fn cap(minor: Minor) -> bool {
-    is_device(&format!("/dev/nvidia-caps/nvidia-cap{minor}"))
+    is_device(&format!("/dev/{}", caps::node(minor)))
 }
 
 fn is_device(path: &str) -> bool {

@@ -1,4 +1,6 @@
 //! What an NVML call can answer besides a value.
+//! Not the list of codes: numbers are those of the bindings, words those of `gpu_model::Code`.
+//! Made by every call of this crate; a code that nvml.h does not know yet is kept as its number.
 
 use nvml_wrapper_sys::bindings as sys;
 
@@ -35,30 +37,9 @@ impl Code {
     /// The words that nvidia-smi prints for this code.
     #[must_use]
     pub fn text(self) -> &'static str {
-        match self.0 {
-            1 => "Uninitialized",
-            2 => "Invalid Argument",
-            3 => "Not Supported",
-            4 => "Insufficient Permissions",
-            6 => "Not Found",
-            7 => "Insufficient Size",
-            8 => "Insufficient External Power",
-            9 => "Driver Not Loaded",
-            10 => "Timeout",
-            12 => "NVML Shared Library Not Found",
-            13 => "Function Not Found",
-            14 => "Corrupted infoROM",
-            15 => "GPU is lost",
-            16 => "GPU requires reset",
-            17 => "The operating system has blocked the request",
-            18 => "RM has detected an NVML/RM version mismatch",
-            19 => "In use by another client",
-            20 => "Insufficient Memory",
-            21 => "No data",
-            23 => "Insufficient Resources",
-            25 => "Argument version mismatch",
-            _ => "Unknown Error",
-        }
+        gpu_model::Code::from_raw(self.0)
+            .unwrap_or(gpu_model::Code::Unknown)
+            .text()
     }
 }
 

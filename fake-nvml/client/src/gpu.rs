@@ -1,4 +1,6 @@
 //! Calls on a device handle, which may be a GPU or a MIG device.
+//! Not partitions (`mig`).
+//! Handles come from `library`; values go out in the types of `types`.
 
 use std::ffi::{c_uint, c_ulonglong};
 use std::mem;
@@ -447,7 +449,10 @@ impl<'n> Device<'n> {
     /// What the library answers.
     pub fn compute_processes(&self) -> Result<Vec<Process>> {
         let mut count: c_uint = 64;
-        for _ in 0..4 {
+        // Processes come and go between two calls: a list that outgrows each buffer is given up after a few.
+        let mut tries = 4;
+        loop {
+            tries -= 1;
             let room = count as usize;
             let mut buffer: Vec<sys::nvmlProcessInfo_t> = Vec::with_capacity(room);
             // SAFETY: the handle came from this library; `count` says how many structs of the `_v3` layout the buffer holds.
@@ -470,11 +475,10 @@ impl<'n> Device<'n> {
                 Err(Error::Call {
                     code: Code::INSUFFICIENT_SIZE,
                     ..
-                }) => count = count.max(1) * 2,
+                }) if tries > 0 => count = count.max(1) * 2,
                 Err(e) => return Err(e),
             }
         }
-        Ok(Vec::new())
     }
 }
 

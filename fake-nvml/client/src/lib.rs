@@ -1,7 +1,7 @@
 //! A safe client of any `libnvidia-ml.so.1`, NVIDIA's own included; MIG calls are complete, which no kept crate offers.
-//! Not a reader of our state: it knows only nvml.h, through the bindings of `nvml-wrapper-sys`.
+//! Not a reader of our state: it knows only nvml.h, through the bindings of `nvml-wrapper-sys` (and `gpu-model`'s names of its codes).
 //! Data comes from the library the loader finds (or the driver root named) and goes out as plain values.
-#![allow(unsafe_code)]
+#![allow(unsafe_code)] // it calls C: besides abi and store the third crate that must, each block with its proof
 
 mod error;
 mod gpu;

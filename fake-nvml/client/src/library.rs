@@ -1,4 +1,6 @@
 //! Loading the library, and the calls that belong to the whole system.
+//! Not the calls on a device (`gpu`, `mig`).
+//! The library is searched by the loader first, then in driver roots; every handle borrows the loaded one.
 
 use std::ffi::{CStr, CString, c_char, c_uint};
 use std::ptr;

@@ -1,4 +1,6 @@
 //! GPU instances and compute instances: profiles, placements, life and death.
+//! Not MIG devices as devices (`gpu`): those are handles like a GPU's.
+//! Profiles are asked for by enumerator, instances by the ids that profiles give.
 
 use std::ffi::c_uint;
 use std::{mem, ptr};

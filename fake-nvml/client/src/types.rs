@@ -1,4 +1,6 @@
 //! Values of NVML without its layouts.
+//! Not how they are fetched (`library`, `gpu`, `mig`).
+//! Units stand at each field; strings are whole, without NVML's fixed lengths.
 
 /// Memory of a device in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -33,7 +33,7 @@ impl Shape {
         let spec: NodeSpec = node.parse()?;
         let mut catalog = Catalog::builtin();
         for file in &self.model_file {
-            catalog.add(crate::model::read(&catalog, file)?);
+            catalog.add(crate::model::read(file)?);
         }
         let cards = spec.resolve(&catalog)?;
         let numbers: Vec<&str> = self.driver_version.split('.').collect();
@@ -61,7 +61,7 @@ impl Shape {
 pub(crate) struct Create {
     #[command(flatten)]
     shape: Shape,
-    /// The folder; it is made. It holds a driver root, so that other tools can use it too.
+    /// The folder; it is made. Without --node it gets one A100-SXM4-40GB. It holds a driver root, so that other tools can use it too.
     #[arg(value_name = "DIR")]
     dir: PathBuf,
 }
@@ -86,13 +86,17 @@ impl Create {
 /// Lays a machine in a folder that holds none yet.
 pub(crate) fn lay_new(dir: &std::path::Path, machine: &Machine) -> Result<HostTree, Error> {
     if let Ok(tree) = HostTree::open(dir) {
-        let holds = gpu_store::Store::open(tree.state_path())?
-            .read()
-            .map(|s| crate::show::cards(&s.machine))?;
-        return Err(Error::Taken {
-            dir: dir.to_owned(),
-            holds,
-        });
+        match gpu_store::Store::open(tree.state_path()) {
+            Ok(store) => {
+                return Err(Error::Taken {
+                    dir: dir.to_owned(),
+                    holds: crate::show::cards(&store.read()?.machine),
+                });
+            }
+            // Somebody has removed a damaged one, as its message says: the rest of the folder serves again.
+            Err(gpu_store::Error::Missing { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
     Ok(HostTree::lay(dir, machine)?)
 }

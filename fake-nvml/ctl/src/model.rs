@@ -1,5 +1,6 @@
 //! `fakegpu model`: what is known of a GPU model, and how surely.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -48,7 +49,7 @@ impl Command {
             }
             Self::Show { name } => print(catalog.model(name)?),
             Self::Check { file } => {
-                let model = read(&catalog, file)?;
+                let model = read(file)?;
                 println!("{}: {} is a good model", file.display(), model.name());
             }
         }
@@ -57,13 +58,13 @@ impl Command {
 }
 
 /// Reads a model file.
-pub(crate) fn read(catalog: &Catalog, file: &Path) -> Result<Model, Error> {
+pub(crate) fn read(file: &Path) -> Result<Model, Error> {
     let yaml = fs::read_to_string(file).map_err(|source| Error::File {
         what: "read",
         path: file.to_owned(),
         source,
     })?;
-    Ok(catalog.check(&file.display().to_string(), &yaml)?)
+    Ok(Model::read(&file.display().to_string(), &yaml)?)
 }
 
 fn print(model: &Model) {
@@ -76,8 +77,13 @@ fn print(model: &Model) {
             "{:<52} {:<28} {:<9} {}",
             row.path,
             row.value,
-            format!("{:?}", row.confidence).to_lowercase(),
+            row.confidence.to_string(),
             row.sources.join(",")
         );
+    }
+    let cited: BTreeSet<&String> = model.facts().iter().flat_map(|row| &row.sources).collect();
+    println!("\nsources");
+    for id in cited {
+        println!("{id:<4} {}", model.source(id).unwrap_or_default());
     }
 }

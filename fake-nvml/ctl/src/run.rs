@@ -69,7 +69,11 @@ impl Run {
         };
         let mut command = process::Command::new(program);
         command.args(args);
-        for name in [gpu_store::STATE_ENV, gpu_store::PROC_ENV, "FAKEGPU_VISIBLE"] {
+        for name in [
+            gpu_store::STATE_ENV,
+            gpu_store::PROC_ENV,
+            gpu_store::VISIBLE_ENV,
+        ] {
             // They would lead the library to another machine.
             command.env_remove(name);
         }

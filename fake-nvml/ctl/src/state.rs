@@ -22,8 +22,5 @@ pub(crate) fn open(place: Option<&Path>) -> Result<Store, Error> {
 }
 
 fn around() -> Option<PathBuf> {
-    let named = std::env::var_os(gpu_store::STATE_ENV)
-        .filter(|v| !v.is_empty())
-        .map(PathBuf::from);
-    named.or_else(|| Some(PathBuf::from(gpu_host::SHOWN)).filter(|p| p.is_dir()))
+    gpu_store::named().or_else(|| Some(PathBuf::from(gpu_host::SHOWN)).filter(|p| p.is_dir()))
 }

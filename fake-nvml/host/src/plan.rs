@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use gpu_model::{Gpu, Machine};
+use gpu_model::{Gpu, Machine, caps};
 
 use crate::facts::HostFacts;
 use crate::{payload, texts};
@@ -111,8 +111,8 @@ impl Plan {
             self.add(dev.join(name), Kind::Node);
         }
         self.folder(dev.join("nvidia-caps"));
-        for name in ["nvidia-cap1", "nvidia-cap2"] {
-            self.add(dev.join("nvidia-caps").join(name), Kind::Node);
+        for minor in [caps::CONFIG, caps::MONITOR] {
+            self.add(dev.join(caps::node(minor)), Kind::Node);
         }
     }
 
@@ -126,11 +126,11 @@ impl Plan {
         self.folder(nvidia.join("capabilities/mig"));
         self.text(
             nvidia.join("capabilities/mig/config"),
-            texts::capability(gpu_model::caps::CONFIG, 0o400),
+            caps::text(caps::CONFIG, 0o400),
         );
         self.text(
             nvidia.join("capabilities/mig/monitor"),
-            texts::capability(gpu_model::caps::MONITOR, 0o444),
+            caps::text(caps::MONITOR, 0o444),
         );
         for gpu in &machine.gpus {
             self.folder(nvidia.join(format!("capabilities/gpu{}/mig", gpu.minor)));

@@ -38,11 +38,6 @@ pub(crate) fn information(machine: &Machine, gpu: &Gpu) -> String {
     )
 }
 
-/// A file under `/proc/driver/nvidia/capabilities`.
-pub(crate) fn capability(minor: Minor, mode: u32) -> String {
-    format!("DeviceFileMinor: {minor}\nDeviceFileMode: {mode}\nDeviceFileModify: 1\n")
-}
-
 /// `/proc/driver/nvidia-caps/mig-minors`: the driver lists every GPU it could have, at least 32.
 pub(crate) fn mig_minors(machine: &Machine) -> String {
     use gpu_model::{CiId, GiId};
@@ -56,13 +51,13 @@ pub(crate) fn mig_minors(machine: &Machine) -> String {
         .unwrap_or(0)
         .max(GPUS);
     for gpu in 0..gpus {
-        for gi in 0..15 {
+        for gi in 0..caps::GPU_INSTANCES {
             let _ = writeln!(
                 text,
                 "gpu{gpu}/gi{gi}/access {}",
                 caps::gi(Minor(gpu), GiId(gi))
             );
-            for ci in 0..8 {
+            for ci in 0..caps::COMPUTE_INSTANCES {
                 let _ = writeln!(
                     text,
                     "gpu{gpu}/gi{gi}/ci{ci}/access {}",

@@ -116,7 +116,15 @@ impl HostTree {
     /// # Errors
     /// [`Error::NotATree`] when `dir` holds none.
     pub fn open(dir: &Path) -> Result<Self, Error> {
-        let dir = fs::canonicalize(dir).at("find", dir)?;
+        let dir = match fs::canonicalize(dir) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                return Err(Error::NotATree {
+                    dir: dir.to_owned(),
+                    why: "there is no such folder".to_owned(),
+                });
+            }
+            other => other.at("find", dir)?,
+        };
         let manifest = Manifest::read(&dir)?;
         Ok(Self { dir, manifest })
     }
@@ -159,22 +167,10 @@ impl HostTree {
             .join(format!("libnvidia-ml.so.{}", self.manifest.driver_version))
     }
 
-    /// `nvidia-smi`.
-    #[must_use]
-    pub fn nvidia_smi(&self) -> PathBuf {
-        self.programs().join("nvidia-smi")
-    }
-
     /// What a container sees as `/proc/driver/nvidia`.
     #[must_use]
     pub fn proc_driver(&self) -> PathBuf {
         self.dir.join("proc/driver/nvidia")
-    }
-
-    /// What a container sees as `/proc/devices`.
-    #[must_use]
-    pub fn proc_devices(&self) -> PathBuf {
-        self.dir.join("proc/devices")
     }
 
     pub(crate) fn entries(&self) -> &[Placed] {

@@ -114,6 +114,11 @@ macro_rules! uuid {
         pub struct $name(pub(crate) Bytes16);
 
         impl $name {
+            /// From the sixteen bytes.
+            pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+                Self(Bytes16(bytes))
+            }
+
             /// The sixteen bytes.
             pub const fn bytes(&self) -> &[u8; 16] {
                 &self.0.0

@@ -5,8 +5,9 @@ use crate::{
     events::Events,
     health::{Health, Load},
     ids::{Birth, CiId, GiId, GpuIndex, GpuUuid, MachineId, MigUuid, Minor, PciAddress, ProfileId},
+    refusal::Refusal,
     spec::{MigSpec, Placement, Spec},
-    units::{MilliWatts, Slices},
+    units::{MiB, MilliWatts, Slices},
     uuid,
 };
 use serde::{Deserialize, Serialize};
@@ -137,6 +138,27 @@ pub enum Timeslice {
 }
 
 impl Timeslice {
+    /// From the number on the command line.
+    pub const fn from_raw(raw: u32) -> Option<Self> {
+        match raw {
+            0 => Some(Self::Default),
+            1 => Some(Self::Short),
+            2 => Some(Self::Medium),
+            3 => Some(Self::Long),
+            _ => None,
+        }
+    }
+
+    /// `Default`, `Short`, `Medium` or `Long`.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Default => "Default",
+            Self::Short => "Short",
+            Self::Medium => "Medium",
+            Self::Long => "Long",
+        }
+    }
+
     /// The number on the command line.
     pub const fn raw(self) -> u32 {
         self as u32
@@ -303,6 +325,21 @@ impl Gpu {
         self.instances.iter().find(|gi| gi.id == id)
     }
 
+    /// The GPU instance of this id, or the refusal that names those there are.
+    pub(crate) fn existing(&self, id: GiId) -> Result<&GpuInstance, Refusal> {
+        self.gi(id).ok_or_else(|| Refusal::NoSuchGi {
+            gpu: self.index,
+            gi: id,
+            known: self.instances.iter().map(|gi| gi.id.0).collect(),
+        })
+    }
+
+    /// Memory in use by processes, all instances together, without what the driver reserves.
+    pub fn memory_used(&self) -> MiB {
+        let in_instances: u64 = self.instances.iter().map(|gi| gi.load.memory.0).sum();
+        MiB(self.load.memory.0 + in_instances)
+    }
+
     pub(crate) fn slices_used(&self, mig: &MigSpec) -> Slices {
         Slices(
             self.instances
@@ -318,5 +355,15 @@ impl GpuInstance {
     /// The compute instance of this id.
     pub fn ci(&self, id: CiId) -> Option<&ComputeInstance> {
         self.compute.iter().find(|ci| ci.id == id)
+    }
+
+    /// The compute instance of this id, or the refusal that names those there are.
+    pub(crate) fn existing(&self, gpu: GpuIndex, id: CiId) -> Result<&ComputeInstance, Refusal> {
+        self.ci(id).ok_or_else(|| Refusal::NoSuchCi {
+            gpu,
+            gi: self.id,
+            ci: id,
+            known: self.compute.iter().map(|ci| ci.id.0).collect(),
+        })
     }
 }

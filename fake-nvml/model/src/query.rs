@@ -2,9 +2,10 @@
 //! Not here: what NVML makes of them (`nvml-abi`), values that vary with time (`telemetry`).
 //! Answers borrow from the machine where they can.
 use crate::{
+    clients::Scope,
     code::Code,
     geometry,
-    ids::{CiId, GiId, GpuIndex, GpuUuid, MigUuid, PciAddress},
+    ids::{CiId, GiId, GpuIndex, GpuUuid},
     machine::{ComputeInstance, Gpu, GpuInstance, Machine, MigMode},
     refusal::Refusal,
     spec::{
@@ -109,6 +110,25 @@ impl Machine {
             })
     }
 
+    /// Whether what a scope names is there.
+    ///
+    /// # Errors
+    /// [`Refusal::NoSuchGpu`], [`Refusal::NoSuchGi`], [`Refusal::NoSuchCi`]; [`Refusal::NotSupported`] for a compute instance
+    /// without its GPU instance.
+    pub fn check(&self, scope: Scope) -> Result<(), Refusal> {
+        let Scope { gpu: index, gi, ci } = scope;
+        let gpu = self.gpu(index)?;
+        match (gi, ci) {
+            (None, None) => Ok(()),
+            (None, Some(_)) => Err(Refusal::NotSupported {
+                gpu: index,
+                what: "a compute instance outside of a GPU instance",
+            }),
+            (Some(gi), None) => gpu.existing(gi).map(drop),
+            (Some(gi), Some(ci)) => gpu.existing(gi)?.existing(index, ci).map(drop),
+        }
+    }
+
     /// The model of a GPU.
     ///
     /// # Panics
@@ -149,11 +169,6 @@ impl Machine {
         self.gpus.iter().find(|gpu| gpu.uuid == *uuid)
     }
 
-    /// The GPU at a PCI address.
-    pub fn gpu_by_pci(&self, pci: PciAddress) -> Option<&Gpu> {
-        self.gpus.iter().find(|gpu| gpu.pci == pci)
-    }
-
     /// `nvmlDeviceGetMaxMigDeviceCount`: 0 if there is no MIG or MIG mode is off.
     pub fn max_mig_devices(&self, gpu: &Gpu) -> u32 {
         self.mig_on(gpu).map_or(0, |mig| mig.max_devices)
@@ -180,14 +195,6 @@ impl Machine {
                 gi_profile,
                 ci_profile,
             })
-    }
-
-    /// The MIG device of a UUID, on any GPU.
-    pub fn mig_by_uuid(&self, uuid: &MigUuid) -> Option<MigDevice<'_>> {
-        self.gpus
-            .iter()
-            .flat_map(|gpu| self.mig_devices(gpu))
-            .find(|device| device.ci.uuid == *uuid)
     }
 
     /// The MIG device that a compute instance is.

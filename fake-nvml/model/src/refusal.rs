@@ -21,13 +21,15 @@ pub enum Refusal {
         count: usize,
     },
     /// The GPU fell off the bus.
-    #[error("GPU {gpu} is lost: it fell off the bus")]
+    #[error(
+        "GPU {gpu} is lost, it fell off the bus: on real hardware a reboot helps, here `fakegpu inject -i {gpu} found`"
+    )]
     Lost {
         /// Which.
         gpu: GpuIndex,
     },
     /// The model has no MIG.
-    #[error("GPU {gpu} ({model}) has no MIG")]
+    #[error("GPU {gpu} ({model}) has no MIG: `fakegpu model list` names the models that have")]
     NoMig {
         /// Which.
         gpu: GpuIndex,
@@ -43,7 +45,7 @@ pub enum Refusal {
         pending: bool,
     },
     /// No such profile on this model.
-    #[error("GPU {gpu} has no GPU instance profile {profile}; it has {known:?}")]
+    #[error("GPU {gpu} has no GPU instance profile {profile}: take one of {}", list(.known))]
     NoSuchProfile {
         /// Which.
         gpu: GpuIndex,
@@ -54,7 +56,7 @@ pub enum Refusal {
     },
     /// No such compute instance profile in this GPU instance.
     #[error(
-        "GPU instance {gi} of GPU {gpu} has no compute instance profile {profile}; it has {known:?}"
+        "GPU instance {gi} of GPU {gpu} has no compute instance profile {profile}: take one of {}", list(.known)
     )]
     NoSuchCiProfile {
         /// Which GPU.
@@ -67,7 +69,7 @@ pub enum Refusal {
         known: Vec<u32>,
     },
     /// The placement is none of the profile's.
-    #[error("{profile} cannot lie at {asked}; its placements are {known:?} of size {size}")]
+    #[error("{profile} cannot lie at {asked}: it has size {size} and starts at {}", list(.known))]
     BadPlacement {
         /// Name of the profile.
         profile: String,
@@ -79,7 +81,7 @@ pub enum Refusal {
         size: Slices,
     },
     /// Every suitable place is taken.
-    #[error("no room for {profile}{}: taken are {taken:?}", .asked.map(|p| format!(" at {p}")).unwrap_or_default())]
+    #[error("no room for {profile}{}: destroy what is in the way, there are {}", .asked.map(|p| format!(" at {p}")).unwrap_or_default(), places(.taken))]
     NoRoom {
         /// Name of the profile.
         profile: String,
@@ -89,7 +91,7 @@ pub enum Refusal {
         taken: Vec<(u32, Placement)>,
     },
     /// As many instances of the profile as there can be.
-    #[error("no further {profile}: {limit} of {limit} exist")]
+    #[error("no further {profile}: {limit} of {limit} exist, destroy one first")]
     InstanceLimit {
         /// Name of the profile.
         profile: String,
@@ -97,7 +99,9 @@ pub enum Refusal {
         limit: u32,
     },
     /// Not enough compute slices.
-    #[error("no further {profile}: it needs {needs} compute slices, {free} are free")]
+    #[error(
+        "no further {profile}: it needs {needs} compute slices and {free} are free, destroy an instance first"
+    )]
     ComputeLimit {
         /// Name of the profile.
         profile: String,
@@ -107,15 +111,17 @@ pub enum Refusal {
         free: Slices,
     },
     /// No such GPU instance.
-    #[error("GPU {gpu} has no GPU instance {gi}")]
+    #[error("GPU {gpu} has no GPU instance {gi}: {}", there(.known))]
     NoSuchGi {
         /// Which GPU.
         gpu: GpuIndex,
         /// Asked for.
         gi: GiId,
+        /// Ids of those there are.
+        known: Vec<u32>,
     },
     /// No such compute instance.
-    #[error("GPU instance {gi} of GPU {gpu} has no compute instance {ci}")]
+    #[error("GPU instance {gi} of GPU {gpu} has no compute instance {ci}: {}", there(.known))]
     NoSuchCi {
         /// Which GPU.
         gpu: GpuIndex,
@@ -123,6 +129,8 @@ pub enum Refusal {
         gi: GiId,
         /// Asked for.
         ci: CiId,
+        /// Ids of those there are.
+        known: Vec<u32>,
     },
     /// Compute instances are still there.
     #[error(
@@ -183,5 +191,56 @@ impl Refusal {
             Self::NoSuchGi { .. } | Self::NoSuchCi { .. } => Code::NotFound,
             Self::HasComputeInstances { .. } | Self::Held { .. } => Code::InUse,
         }
+    }
+}
+
+fn list(numbers: &[u32]) -> String {
+    let words: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    words.join(", ")
+}
+
+fn there(ids: &[u32]) -> String {
+    match ids {
+        [] => "it has none".to_owned(),
+        ids => format!("it has {}", list(ids)),
+    }
+}
+
+fn places(taken: &[(u32, Placement)]) -> String {
+    let words: Vec<String> = taken
+        .iter()
+        .map(|(id, place)| format!("{id} at {place}"))
+        .collect();
+    words.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_say_what_is_there() {
+        let refusal = Refusal::NoRoom {
+            profile: "3g.20gb".to_owned(),
+            asked: Some(Placement { start: 4, size: 4 }),
+            taken: vec![
+                (3, Placement { start: 0, size: 2 }),
+                (13, Placement { start: 6, size: 1 }),
+            ],
+        };
+        assert_eq!(
+            refusal.to_string(),
+            "no room for 3g.20gb at 4:4: destroy what is in the way, there are 3 at 0:2, 13 at 6:1"
+        );
+        let missing = |known| Refusal::NoSuchGi {
+            gpu: GpuIndex(0),
+            gi: GiId(5),
+            known,
+        };
+        assert_eq!(
+            missing(vec![9, 11]).to_string(),
+            "GPU 0 has no GPU instance 5: it has 9, 11"
+        );
+        assert!(missing(Vec::new()).to_string().ends_with("it has none"));
     }
 }

@@ -60,9 +60,7 @@ impl Telemetry {
             } else {
                 8
             },
-            memory_used: MiB(
-                gpu.load.memory.0 + gpu.instances.iter().map(|gi| gi.load.memory.0).sum::<u64>()
-            ),
+            memory_used: gpu.memory_used(),
         }
     }
 }

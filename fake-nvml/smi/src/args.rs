@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use gpu_model::Timeslice;
 use nvml_client::ComputeMode;
 
 use crate::failure::Failure;
@@ -45,7 +46,7 @@ pub(crate) enum Change {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Policy {
     List,
-    Timeslice(u32),
+    Timeslice(Timeslice),
 }
 
 /// `nvidia-smi mig …`
@@ -217,9 +218,9 @@ fn policy(mut words: Words) -> Result<Invocation, Failure> {
             "-l" | "--list" => policy = Policy::List,
             "--set-timeslice" => {
                 let value = words.value(&option)?;
-                policy = match value.parse() {
-                    Ok(level @ 0..=3) => Policy::Timeslice(level),
-                    _ => {
+                policy = match value.parse().ok().and_then(Timeslice::from_raw) {
+                    Some(level) => Policy::Timeslice(level),
+                    None => {
                         return Err(Failure::usage(format!(
                             "Invalid timeslice value: {value}. Valid values are 0 (default), 1 (short), 2 (medium), 3 (long)."
                         )));
@@ -422,11 +423,11 @@ mod tests {
         );
         assert_eq!(
             command("compute-policy -i GPU-1 --set-timeslice 2"),
-            Command::Policy(Policy::Timeslice(2))
+            Command::Policy(Policy::Timeslice(Timeslice::Medium))
         );
         assert_eq!(
             command("compute-policy --set-timeslice=2"),
-            Command::Policy(Policy::Timeslice(2))
+            Command::Policy(Policy::Timeslice(Timeslice::Medium))
         );
         assert_eq!(
             parse("-i 0000:07:00.0 -pm 0").expect("good").selection(),

@@ -24,8 +24,12 @@ use failure::{Failure, Output};
 
 fn main() -> ExitCode {
     let mut out = Vec::new();
-    let result =
-        Invocation::parse(std::env::args().skip(1).collect()).and_then(|call| run(&call, &mut out));
+    // A word that is not UTF-8 is no option and no name of a GPU: it is refused like any other unknown word.
+    let words = std::env::args_os()
+        .skip(1)
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let result = Invocation::parse(words).and_then(|call| run(&call, &mut out));
     let code = match result {
         Ok(()) => 0,
         Err(failure) => {

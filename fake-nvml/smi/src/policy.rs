@@ -8,16 +8,6 @@ use crate::args::Policy;
 use crate::failure::{Failure, Output};
 use crate::{select, side};
 
-const WORDS: [&str; 4] = ["Default", "Short", "Medium", "Long"];
-
-fn word(level: u32) -> &'static str {
-    usize::try_from(level)
-        .ok()
-        .and_then(|l| WORDS.get(l))
-        .copied()
-        .unwrap_or("Unknown")
-}
-
 pub(crate) fn run(
     nvml: &Nvml,
     selection: Option<&str>,
@@ -49,7 +39,7 @@ pub(crate) fn run(
                     "| {:3}     {:<14} {:<12} |",
                     gpu.index()?,
                     "Timeslice",
-                    word(level)
+                    level.word()
                 );
             }
             let _ = writeln!(out, "+-------------------------------------+");
@@ -62,7 +52,7 @@ pub(crate) fn run(
                 let _ = writeln!(
                     out,
                     "Successfully set timeslice to {} for GPU {place}.",
-                    word(level)
+                    level.word()
                 );
             }
         }

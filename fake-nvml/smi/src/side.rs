@@ -31,29 +31,17 @@ impl From<nvml_client::Error> for Error {
     }
 }
 
-pub(crate) fn timeslice(gpu: &Device<'_>) -> Result<u32, Error> {
+pub(crate) fn timeslice(gpu: &Device<'_>) -> Result<Timeslice, Error> {
     let (store, index) = find(gpu)?;
     let snapshot = store.read().map_err(store_error)?;
     let gpu = snapshot
         .machine
         .gpu(index)
         .map_err(|e| Error::new(Code(e.code().raw()), e))?;
-    Ok(gpu.timeslice.raw())
+    Ok(gpu.timeslice)
 }
 
-pub(crate) fn set_timeslice(gpu: &Device<'_>, level: u32) -> Result<(), Error> {
-    let timeslice = match level {
-        0 => Timeslice::Default,
-        1 => Timeslice::Short,
-        2 => Timeslice::Medium,
-        3 => Timeslice::Long,
-        other => {
-            return Err(Error::new(
-                Code::INVALID_ARGUMENT,
-                format!("{other} is no time slice"),
-            ));
-        }
-    };
+pub(crate) fn set_timeslice(gpu: &Device<'_>, timeslice: Timeslice) -> Result<(), Error> {
     apply(gpu, |gpu| Op::SetTimeslice { gpu, timeslice })
 }
 
@@ -95,24 +83,19 @@ fn find(gpu: &Device<'_>) -> Result<(Store, GpuIndex), Error> {
 }
 
 fn state_file() -> Option<PathBuf> {
-    if let Some(path) = std::env::var_os(gpu_store::STATE_ENV).filter(|p| !p.is_empty()) {
-        return Some(path.into());
-    }
+    gpu_store::named().or_else(|| gpu_store::beside(&library()?))
+}
+
+/// The real path of the library that this process has loaded.
+fn library() -> Option<PathBuf> {
     let maps = fs::read_to_string("/proc/self/maps").ok()?;
-    let library = maps.lines().find_map(|line| {
+    maps.lines().find_map(|line| {
         let path = Path::new(line.get(line.find('/')?..)?);
         path.file_name()?
             .to_str()?
             .starts_with("libnvidia-ml.so")
             .then(|| path.to_owned())
-    })?;
-    let version = library
-        .file_name()?
-        .to_str()?
-        .strip_prefix("libnvidia-ml.so.")?
-        .to_owned();
-    let state = library.with_file_name(gpu_store::file_name(&version));
-    state.exists().then_some(state)
+    })
 }
 
 fn is_root() -> bool {

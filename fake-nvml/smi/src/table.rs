@@ -247,11 +247,7 @@ fn process_row(gpu: u32, process: &Process) -> String {
     let name = fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
     let name =
         String::from_utf8_lossy(name.split(|b| *b == 0).next().unwrap_or_default()).into_owned();
-    let name = if name.len() > 38 {
-        format!("...{}", &name[name.len() - 35..])
-    } else {
-        name
-    };
+    let name = shortened(name);
     let memory = process
         .memory
         .map_or_else(|| "N/A".into(), |m| format!("{}MiB", m >> 20));
@@ -261,4 +257,29 @@ fn process_row(gpu: u32, process: &Process) -> String {
         id(process.compute_instance),
         process.pid
     )
+}
+
+/// As much of the end of a path as its column holds.
+fn shortened(name: String) -> String {
+    const WIDTH: usize = 38;
+    const DOTS: &str = "...";
+    let length = name.chars().count();
+    if length <= WIDTH {
+        return name;
+    }
+    let end = name.chars().skip(length - (WIDTH - DOTS.len()));
+    DOTS.chars().chain(end).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shortened;
+
+    #[test]
+    fn names_of_processes_fit_their_column_in_any_script() {
+        assert_eq!(shortened("/usr/bin/python3".into()), "/usr/bin/python3");
+        let long = shortened("/home/\u{e9}t\u{e9}/".repeat(9));
+        assert_eq!(long.chars().count(), 38);
+        assert!(long.starts_with("..."), "{long}");
+    }
 }

@@ -10,7 +10,7 @@ use std::{io, path::PathBuf};
 pub enum Error {
     /// It is not there.
     #[error(
-        "there is no state file at {path}: make one (fakegpu create --state {path} --node 1xA100-SXM4-40GB), or set FAKEGPU_STATE to one"
+        "there is no state file at {path}: make a machine (fakegpu create --node 1xA100-SXM4-40GB DIR), or set FAKEGPU_STATE to the state file of one"
     )]
     Missing {
         /// Where.

@@ -2,13 +2,14 @@
 //! Not here: what a state means or which change is allowed (`gpu-model`); the pages of a daemon: there is none.
 //! In: machines and operations from the NVML library, nvidia-smi, fakegpu, the harness. Out: snapshots, and the
 //! capability files that mirror the instances.
-#![allow(unsafe_code)] // one of the two crates that may: each block carries its proof
+#![allow(unsafe_code)] // one of the three crates that must (with nvml-client): each block carries its proof
 
 mod error;
 mod file;
 mod futex;
 mod hold;
 mod layout;
+mod locate;
 mod lock;
 mod mirror;
 mod store;
@@ -16,6 +17,7 @@ mod store;
 pub use error::{Error, UpdateError};
 pub use hold::Hold;
 pub use layout::FORMAT;
+pub use locate::{beside, file_name, named};
 pub use mirror::{MARKER, Mirrored, write_marker};
 pub use store::{Snapshot, Store};
 
@@ -25,9 +27,5 @@ pub const STATE_ENV: &str = "FAKEGPU_STATE";
 pub const PROC_ENV: &str = "FAKEGPU_PROC";
 /// Where that folder is unless told otherwise.
 pub const PROC_DIR: &str = "/proc/driver/nvidia";
-
-/// The name of the state file beside the NVML library: NVIDIA's container tooling carries every `*.so.<driver version>`
-/// of that folder along.
-pub fn file_name(driver_version: &str) -> String {
-    format!("libfakegpu-state.so.{driver_version}")
-}
+/// Environment variable of the NVML library: `all` makes it list every device, whether or not its node is there.
+pub const VISIBLE_ENV: &str = "FAKEGPU_VISIBLE";

@@ -2,7 +2,7 @@
 //! Not here: what the locks mean (`store`: writers; `hold`: open clients).
 //!
 //! These are open file description locks (`F_OFD_SETLK`), on byte ranges. A process with a read-only description can not
-//! take a write lock, so a container can not stop the node's writers. Each use opens a description of its own: threads
+//! take a write lock; by sitting on a shared one it can make the node's writers wait, and then they say so (`Busy`). Each use opens a description of its own: threads
 //! of one process, a process and its forked child, and several copies of the library in one process exclude each other.
 use crate::error::Error;
 use std::{

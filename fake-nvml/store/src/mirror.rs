@@ -19,6 +19,9 @@ pub fn write_marker(folder: &Path, machine: &Machine) -> io::Result<()> {
     fs::write(folder.join(MARKER), format!("{}\n", machine.id))
 }
 
+/// The mode of an instance's node: everybody may read it.
+const READABLE: u32 = 0o444;
+
 /// What mirroring did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mirrored {
@@ -61,7 +64,7 @@ pub(crate) fn mirror(folder: &Path, machine: &Machine) -> io::Result<Mirrored> {
                 fs::create_dir_all(parent)?;
             }
             let temporary = path.with_file_name(".access.new");
-            fs::write(&temporary, access(*minor))?;
+            fs::write(&temporary, caps::text(*minor, READABLE))?;
             fs::rename(&temporary, &path)?;
             written += 1;
         }
@@ -89,10 +92,6 @@ fn wanted(machine: &Machine) -> Vec<(String, BTreeMap<PathBuf, Minor>)> {
             (format!("gpu{}", gpu.minor), files)
         })
         .collect()
-}
-
-fn access(minor: Minor) -> String {
-    format!("DeviceFileMinor: {minor}\nDeviceFileMode: 292\nDeviceFileModify: 1\n")
 }
 
 /// Removes instance folders that should not be there.

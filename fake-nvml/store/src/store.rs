@@ -283,7 +283,7 @@ impl Store {
         // Shared with other holders, exclusive with writers: nobody destroys what is just being opened.
         let _lock = self.lock(Kind::Shared)?;
         let snapshot = self.read()?;
-        if !exists(&snapshot.machine, scope) {
+        if snapshot.machine.check(scope).is_err() {
             return Err(Error::NothingToHold { scope });
         }
         let file = reopen(&self.mapped.file, &self.path, false).map_err(io)?;
@@ -328,18 +328,6 @@ impl std::fmt::Debug for Store {
             .field("writable", &self.mapped.writable)
             .field("generation", &self.generation())
             .finish_non_exhaustive()
-    }
-}
-
-fn exists(machine: &Machine, scope: Scope) -> bool {
-    let Ok(gpu) = machine.gpu(scope.gpu) else {
-        return false;
-    };
-    match (scope.gi, scope.ci) {
-        (None, None) => true,
-        (None, Some(_)) => false,
-        (Some(gi), None) => gpu.gi(gi).is_some(),
-        (Some(gi), Some(ci)) => gpu.gi(gi).is_some_and(|gi| gi.ci(ci).is_some()),
     }
 }
 

@@ -21,7 +21,7 @@ fn wrong_files_get_one_clear_error_each() {
     let path = folder.path().join("state");
     assert_eq!(
         message(&path),
-        "there is no state file at FILE: make one (fakegpu create --state FILE --node 1xA100-SXM4-40GB), or set FAKEGPU_STATE to one"
+        "there is no state file at FILE: make a machine (fakegpu create --node 1xA100-SXM4-40GB DIR), or set FAKEGPU_STATE to the state file of one"
     );
     assert_eq!(
         message(folder.path()),

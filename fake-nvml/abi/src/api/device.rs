@@ -49,17 +49,15 @@ fn by_uuid(view: &View, uuid: &str) -> Result<Device> {
     if let Some(place) = uuid.strip_prefix("MIG-GPU-") {
         return by_place(view, place);
     }
-    uuid.parse::<MigUuid>()
-        .map_err(|_| Status::InvalidArgument)?;
+    let uuid = uuid.parse().map_err(|_| Status::InvalidArgument)?;
     by_mig_uuid(view, uuid)
 }
 
-fn by_mig_uuid(view: &View, uuid: &str) -> Result<Device> {
+fn by_mig_uuid(view: &View, uuid: MigUuid) -> Result<Device> {
+    let uuid = uuid.to_string();
     for gpu in view.listed() {
-        if gpu.has_mig(uuid)
-            && let Some(mig) = view
-                .visible_migs(gpu)
-                .find(|mig| mig.uuid.eq_ignore_ascii_case(uuid))
+        if gpu.has_mig(&uuid)
+            && let Some(mig) = view.visible_migs(gpu).find(|mig| mig.uuid == uuid)
         {
             handle(gpu)?;
             return Ok(gpu.mig_handle(mig));
@@ -140,10 +138,10 @@ api! {
                 by_uuid(view, text)?
             }
             UUID_BINARY => {
-                let bytes = &uuid.value[..length::UUID_BINARY];
-                match view.listed().find(|gpu| view.state(gpu).uuid.bytes() == bytes) {
+                let bytes = *uuid.value.first_chunk::<{ length::UUID_BINARY }>().ok_or(Status::InvalidArgument)?;
+                match view.by_uuid(&GpuUuid::from_bytes(bytes)) {
                     Some(gpu) => handle(gpu)?,
-                    None => by_mig_uuid(view, &mig_text(bytes))?,
+                    None => by_mig_uuid(view, MigUuid::from_bytes(bytes))?,
                 }
             }
             _ => return Err(Status::InvalidArgument),
@@ -299,15 +297,4 @@ api! {
 
     /// The position of an SXM module on its baseboard: here the order of the cards.
     view fn nvmlDeviceGetModuleId(device: Device, id: Out<u32>) |view| { id.put(view.state(view.whole(device)?).index.0) }
-}
-
-fn mig_text(bytes: &[u8]) -> String {
-    let mut text = String::from("MIG-");
-    for (position, byte) in bytes.iter().enumerate() {
-        if matches!(position, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        text.push_str(&format!("{byte:02x}"));
-    }
-    text
 }

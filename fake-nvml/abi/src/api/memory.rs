@@ -25,12 +25,7 @@ fn of(view: &View, device: Device) -> Result<Use> {
             let total = spec.memory_total.0;
             let reserved = spec.memory_reserved.map_or(0, |reserved| reserved.0);
             let state = view.state(gpu);
-            let used = state.load.memory.0
-                + state
-                    .instances
-                    .iter()
-                    .map(|gi| gi.load.memory.0)
-                    .sum::<u64>();
+            let used = state.memory_used().0;
             Use {
                 total,
                 reserved,

@@ -70,9 +70,7 @@ impl<'a> Checker<'a> {
         })?;
         let supported = *self.needed("mig_supported", &id.mig_supported)?;
         let multiprocessors = self.fact(&id.multiprocessors)?.copied();
-        for text in [&id.board_part_number, &id.gpu_part_number, &id.vbios] {
-            self.fact(text)?;
-        }
+        // Not in the compact form, but their provenance counts as much.
         if let Some(driver) = &id.min_driver_for_mig {
             self.fact(driver)?;
         }

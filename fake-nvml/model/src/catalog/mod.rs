@@ -15,21 +15,53 @@ pub use rows::FactRow;
 use crate::spec::Spec;
 use std::{collections::BTreeMap, sync::OnceLock};
 
+/// A built-in file and, once it was asked for, what it says: reading one costs milliseconds, and a run needs one or two.
+#[derive(Debug)]
+struct File {
+    /// The model in it, so that a name is looked up without reading any file.
+    model: &'static str,
+    name: &'static str,
+    yaml: &'static str,
+    read: OnceLock<Model>,
+}
+
+impl File {
+    const fn new(model: &'static str, name: &'static str, yaml: &'static str) -> Self {
+        Self {
+            model,
+            name,
+            yaml,
+            read: OnceLock::new(),
+        }
+    }
+
+    fn model(&self) -> &Model {
+        self.read
+            .get_or_init(|| match Model::read(self.name, self.yaml) {
+                Ok(model) => model,
+                Err(error) => panic!("a built-in model does not read: {error}"),
+            })
+    }
+}
+
 /// The built-in files; a test compares this list with the folder.
-const BUILTIN: &[(&str, &str)] = &[
-    (
+static BUILTIN: [File; 4] = [
+    File::new(
+        "A100-SXM4-40GB",
         "a100-sxm4-40gb.yaml",
         include_str!("../../../catalog/a100-sxm4-40gb.yaml"),
     ),
-    (
+    File::new(
+        "A100-SXM4-80GB",
         "a100-sxm4-80gb.yaml",
         include_str!("../../../catalog/a100-sxm4-80gb.yaml"),
     ),
-    (
+    File::new(
+        "H100-SXM5-80GB",
         "h100-sxm5-80gb.yaml",
         include_str!("../../../catalog/h100-sxm5-80gb.yaml"),
     ),
-    ("l4.yaml", include_str!("../../../catalog/l4.yaml")),
+    File::new("L4", "l4.yaml", include_str!("../../../catalog/l4.yaml")),
 ];
 const SOURCES: (&str, &str) = (
     "sources.yaml",
@@ -37,10 +69,31 @@ const SOURCES: (&str, &str) = (
 );
 
 /// All known models.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Catalog {
-    models: Vec<Model>,
-    sources: BTreeMap<String, String>,
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug)]
+enum Entry {
+    Builtin(&'static File),
+    Own(Box<Model>),
+}
+
+impl Entry {
+    fn name(&self) -> &str {
+        match self {
+            Self::Builtin(file) => file.model,
+            Self::Own(model) => model.name(),
+        }
+    }
+
+    fn model(&self) -> &Model {
+        match self {
+            Self::Builtin(file) => file.model(),
+            Self::Own(model) => model,
+        }
+    }
 }
 
 /// One model with the provenance of its values.
@@ -53,6 +106,27 @@ pub struct Model {
 }
 
 impl Model {
+    /// Reads a model file and checks it. `name` is what messages call the file.
+    ///
+    /// # Errors
+    /// [`CatalogError`]: the first problem, with its place and what to mend.
+    pub fn read(name: &str, yaml: &str) -> Result<Self, CatalogError> {
+        let parsed = file::read(name, yaml)?;
+        let mut sources = sources()?.clone();
+        sources.extend(parsed.sources.clone());
+        let checker = check::Checker::new(name, &sources);
+        let spec = checker.spec(&parsed)?;
+        let facts = rows::read(name, yaml)?;
+        let cited = |id: &String| facts.iter().any(|row| row.sources.contains(id));
+        sources.retain(|id, _| cited(id));
+        Ok(Self {
+            spec,
+            facts,
+            notes: parsed.notes,
+            sources,
+        })
+    }
+
     /// The compact form.
     pub fn spec(&self) -> &Spec {
         &self.spec
@@ -93,58 +167,21 @@ pub struct UnknownModel {
 }
 
 impl Catalog {
-    /// The models that come with the program.
+    /// The models that come with the program. Each is read when it is first asked for.
     ///
     /// # Panics
-    /// Never: a test reads every built-in file.
+    /// Never, nor does any other method: a test reads every built-in file.
     pub fn builtin() -> Self {
-        static BUILT: OnceLock<Catalog> = OnceLock::new();
-        BUILT
-            .get_or_init(|| match Self::read_builtin() {
-                Ok(catalog) => catalog,
-                Err(error) => panic!("the built-in catalogue does not read: {error}"),
-            })
-            .clone()
-    }
-
-    fn read_builtin() -> Result<Self, CatalogError> {
-        let mut catalog = Self {
-            models: Vec::new(),
-            sources: file::sources(SOURCES.0, SOURCES.1)?,
-        };
-        for (name, text) in BUILTIN {
-            let model = catalog.check(name, text)?;
-            catalog.models.push(model);
+        Self {
+            entries: BUILTIN.iter().map(Entry::Builtin).collect(),
         }
-        Ok(catalog)
-    }
-
-    /// Reads a model file and checks it, without adding it. `name` is what messages call the file.
-    ///
-    /// # Errors
-    /// [`CatalogError`]: the first problem, with its place and what to mend.
-    pub fn check(&self, name: &str, yaml: &str) -> Result<Model, CatalogError> {
-        let parsed = file::read(name, yaml)?;
-        let mut sources = self.sources.clone();
-        sources.extend(parsed.sources.clone());
-        let checker = check::Checker::new(name, &sources);
-        let spec = checker.spec(&parsed)?;
-        let facts = rows::read(name, yaml)?;
-        let cited = |id: &String| facts.iter().any(|row| row.sources.contains(id));
-        sources.retain(|id, _| cited(id));
-        Ok(Model {
-            spec,
-            facts,
-            notes: parsed.notes,
-            sources,
-        })
     }
 
     /// Adds a model; one of the same name is replaced.
     pub fn add(&mut self, model: Model) {
-        self.models
+        self.entries
             .retain(|known| !known.name().eq_ignore_ascii_case(model.name()));
-        self.models.push(model);
+        self.entries.push(Entry::Own(Box::new(model)));
     }
 
     /// Looks a model up by name, whatever the case.
@@ -152,14 +189,15 @@ impl Catalog {
     /// # Errors
     /// [`UnknownModel`] with the nearest name.
     pub fn model(&self, name: &str) -> Result<&Model, UnknownModel> {
-        self.models
+        self.entries
             .iter()
-            .find(|model| model.name().eq_ignore_ascii_case(name))
+            .find(|entry| entry.name().eq_ignore_ascii_case(name))
+            .map(Entry::model)
             .ok_or_else(|| self.unknown(name))
     }
 
     fn unknown(&self, name: &str) -> UnknownModel {
-        let known: Vec<String> = self.models.iter().map(|m| m.name().to_owned()).collect();
+        let known: Vec<String> = self.entries.iter().map(|e| e.name().to_owned()).collect();
         let lower = name.to_ascii_lowercase();
         let nearest = known
             .iter()
@@ -182,7 +220,15 @@ impl Catalog {
     }
 
     /// All models.
-    pub fn models(&self) -> &[Model] {
-        &self.models
+    pub fn models(&self) -> Vec<&Model> {
+        self.entries.iter().map(Entry::model).collect()
     }
+}
+
+/// What the source ids of the built-in folder stand for; users' files may cite them too.
+fn sources() -> Result<&'static BTreeMap<String, String>, CatalogError> {
+    static READ: OnceLock<Result<BTreeMap<String, String>, CatalogError>> = OnceLock::new();
+    READ.get_or_init(|| file::sources(SOURCES.0, SOURCES.1))
+        .as_ref()
+        .map_err(Clone::clone)
 }

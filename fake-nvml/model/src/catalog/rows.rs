@@ -11,7 +11,7 @@ use std::fmt;
 /// One value of a model file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FactRow {
-    /// Where in the file: `identity.name`, `mig.profiles.1g.5gb.memory_mib`.
+    /// Where in the file: `identity.name`, `mig.gpu_instance_profiles.1g.5gb.memory_mib`.
     pub path: String,
     /// The value as text, `null` if there is none.
     pub value: String,

@@ -4,8 +4,13 @@ use std::collections::BTreeSet;
 
 #[test]
 fn the_builtin_catalogue_reads() {
-    let catalog = Catalog::read_builtin().expect("built-in files");
-    let names: Vec<&str> = catalog.models().iter().map(Model::name).collect();
+    for file in &BUILTIN {
+        let model = Model::read(file.name, file.yaml).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(model.name(), file.model);
+        assert_eq!(file.name, format!("{}.yaml", file.model.to_lowercase()));
+    }
+    let catalog = Catalog::builtin();
+    let names: Vec<&str> = catalog.models().into_iter().map(Model::name).collect();
     assert_eq!(
         names,
         ["A100-SXM4-40GB", "A100-SXM4-80GB", "H100-SXM5-80GB", "L4"]
@@ -26,7 +31,7 @@ fn every_file_of_the_folder_is_built_in() {
         })
         .filter(|name| name.ends_with(".yaml") && name != SOURCES.0)
         .collect();
-    let listed: BTreeSet<String> = BUILTIN.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let listed: BTreeSet<String> = BUILTIN.iter().map(|file| file.name.to_owned()).collect();
     assert_eq!(there, listed);
 }
 
@@ -235,7 +240,7 @@ fn facts_keep_their_provenance() {
 /// What a wrong file gets: the place and what to mend.
 #[test]
 fn wrong_files_get_one_clear_error() {
-    let good = BUILTIN[0].1;
+    let good = BUILTIN[0].yaml;
     let cases: &[(&str, &str, &str)] = &[
         (
             "format: 1",
@@ -305,11 +310,9 @@ fn wrong_files_get_one_clear_error() {
         ),
         ("identity:\n", "identity: [\n", "mine.yaml:"),
     ];
-    let catalog = Catalog::builtin();
     for (from, to, expected) in cases {
         assert!(good.contains(from), "the test is out of date: {from}");
-        let error = catalog
-            .check("mine.yaml", &good.replacen(from, to, 1))
+        let error = Model::read("mine.yaml", &good.replacen(from, to, 1))
             .expect_err(to)
             .to_string();
         assert!(error.contains(expected), "{to}: {error}");
@@ -319,13 +322,13 @@ fn wrong_files_get_one_clear_error() {
 
 #[test]
 fn a_users_file_can_bring_sources_and_replace_a_model() {
-    let mine = format!("{}\nsources:\n  X1: my own card\n", BUILTIN[3].1).replacen(
+    let mine = format!("{}\nsources:\n  X1: my own card\n", BUILTIN[3].yaml).replacen(
         "source: [S11, S2]",
         "source: [X1]",
         1,
     );
     let mut catalog = Catalog::builtin();
-    let model = catalog.check("mine.yaml", &mine).expect("a good file");
+    let model = Model::read("mine.yaml", &mine).expect("a good file");
     assert_eq!(model.source("X1"), Some("my own card"));
     catalog.add(model);
     assert_eq!(catalog.models().len(), 4);

@@ -23,10 +23,7 @@ pub(super) fn create(
     now: Now,
 ) -> Result<Outcome, Refusal> {
     let (gpu, mig) = machine.partitionable(index)?;
-    let gi = gpu.gi(gi_id).ok_or(Refusal::NoSuchGi {
-        gpu: index,
-        gi: gi_id,
-    })?;
+    let gi = gpu.existing(gi_id)?;
     let gi_profile = mig
         .by_id(gi.profile)
         .ok_or_else(|| Refusal::NoSuchProfile {
@@ -114,16 +111,8 @@ pub(super) fn destroy(
     now: Now,
     clients: &Clients,
 ) -> Result<Outcome, Refusal> {
-    let (gpu, _) = machine.partitionable(index)?;
-    let gi = gpu.gi(gi_id).ok_or(Refusal::NoSuchGi {
-        gpu: index,
-        gi: gi_id,
-    })?;
-    gi.ci(id).ok_or(Refusal::NoSuchCi {
-        gpu: index,
-        gi: gi_id,
-        ci: id,
-    })?;
+    machine.partitionable(index)?;
+    machine.check(Scope::ci(index, gi_id, id))?;
     if let Some(client) = clients.within(Scope::ci(index, gi_id, id)).next() {
         return Err(Refusal::Held {
             scope: client.scope,

@@ -108,7 +108,7 @@ pub(super) fn destroy(
     clients: &Clients,
 ) -> Result<Outcome, Refusal> {
     let (gpu, _) = machine.partitionable(index)?;
-    let gi = gpu.gi(id).ok_or(Refusal::NoSuchGi { gpu: index, gi: id })?;
+    let gi = gpu.existing(id)?;
     if !gi.compute.is_empty() {
         return Err(Refusal::HasComputeInstances {
             gpu: index,

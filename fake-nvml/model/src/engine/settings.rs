@@ -66,14 +66,21 @@ pub(super) fn inject(
 ) -> Result<Outcome, Refusal> {
     let seq = match what {
         Injection::Xid { xid, gi, ci } => {
+            // The instance need not be there any more: on hardware too an Xid can come late.
+            let scope = Scope { gpu: index, gi, ci };
             machine.gpu_mut(index)?.health.last_xid = Some(xid);
-            machine.note(now, Scope { gpu: index, gi, ci }, EventKind::Xid(xid))
+            machine.note(now, scope, EventKind::Xid(xid))
         }
         Injection::Ecc {
             corrected,
             uncorrected,
             gi,
         } => {
+            let scope = Scope {
+                gpu: index,
+                gi,
+                ci: None,
+            };
             let gpu = machine.gpu_mut(index)?;
             let add = |counts: &mut EccCounts| {
                 counts.corrected = counts.corrected.saturating_add(corrected);
@@ -81,11 +88,6 @@ pub(super) fn inject(
             };
             add(&mut gpu.health.ecc_volatile);
             add(&mut gpu.health.ecc_aggregate);
-            let scope = Scope {
-                gpu: index,
-                gi,
-                ci: None,
-            };
             let mut seq = machine.events.last_seq();
             if corrected > 0 {
                 seq = machine.note(now, scope, EventKind::SingleBitEcc);
@@ -115,20 +117,24 @@ pub(super) fn inject(
             compute,
             memory,
         } => {
+            machine.check(Scope {
+                gpu: index,
+                gi,
+                ci: None,
+            })?;
             let gpu = machine.gpu(index)?;
             let energy = telemetry::energy(machine.spec(gpu), gpu, now);
-            let gpu = machine.gpu_mut(index)?;
-            gpu.load.energy = energy;
-            gpu.load.since = now;
-            let load = match gi {
-                None => &mut gpu.load,
-                Some(id) => gpu
-                    .instances
-                    .iter_mut()
-                    .find(|gi| gi.id == id)
-                    .map(|gi| &mut gi.load)
-                    .ok_or(Refusal::NoSuchGi { gpu: index, gi: id })?,
-            };
+            let Gpu {
+                load: card,
+                instances,
+                ..
+            } = machine.gpu_mut(index)?;
+            card.energy = energy;
+            card.since = now;
+            let load = instances
+                .iter_mut()
+                .find(|it| Some(it.id) == gi)
+                .map_or(card, |it| &mut it.load);
             *load = Load {
                 compute: Percent(compute.0.min(100)),
                 memory,

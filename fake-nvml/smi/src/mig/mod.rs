@@ -1,4 +1,6 @@
 //! `nvidia-smi mig …`: profiles, placements, instances.
+//! Not MIG mode itself (`-mig`, in `set`).
+//! In: the GPUs whose mode is on. Out: the tool's tables and sentences.
 
 mod create;
 mod destroy;
