@@ -24,7 +24,9 @@ pub(crate) enum Error {
     NoMachine,
     #[error("{} holds a machine already ({holds}): leave out --node to use it, or choose another folder", dir.display())]
     Taken { dir: PathBuf, holds: String },
-    #[error("there is no machine here: name its folder or state file, or set FAKEGPU_STATE")]
+    #[error(
+        "there is no machine here: name its folder or state file, set FAKEGPU_STATE, or call this inside of `fakegpu run`"
+    )]
     NoState,
     #[error(transparent)]
     Host(#[from] gpu_host::Error),

@@ -1,10 +1,12 @@
 //! `fakegpu inject`: changes from outside, through the one door that the driver's calls use too.
 
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use clap::{Args, Subcommand, ValueEnum};
 use gpu_model::{
-    CiId, GiId, GpuIndex, Injection, MiB, MigMode, Op, Outcome, Percent, RecoveryAction, RowRemaps,
+    CiId, Code, GiId, GpuIndex, Injection, MiB, MigMode, Now, Op, Outcome, Percent, RecoveryAction,
+    RowRemaps, Scope,
 };
 
 use crate::error::Error;
@@ -111,9 +113,26 @@ enum Recovery {
 impl Inject {
     pub(crate) fn run(&self) -> Result<(), Error> {
         let store = state::open(self.state.as_deref())?;
-        match store.apply(self.what.op(GpuIndex(self.gpu)))? {
-            Outcome::MigMode { activation } if activation != gpu_model::Code::Success => {
-                println!("pending: {activation:?}");
+        let gpu = GpuIndex(self.gpu);
+        let (op, scope) = (self.what.op(gpu), self.what.scope(gpu));
+        let now = Now::from(SystemTime::now());
+        let outcome = store.update(|machine, clients| {
+            // The model takes an Xid of an instance that is gone; whoever types one that never was should hear of it.
+            machine.check(scope)?;
+            machine.apply_among(op, now, clients)
+        })?;
+        match outcome {
+            Outcome::MigMode {
+                activation: Code::Success,
+            } => println!("done"),
+            Outcome::MigMode {
+                activation: Code::ResetRequired,
+            } => println!("pending until a reset (fakegpu inject -i {gpu} reset)"),
+            Outcome::MigMode { activation } => {
+                println!(
+                    "not in force: {} (instances, or programs)",
+                    activation.text()
+                );
             }
             Outcome::Event { seq } => println!("event {seq}"),
             _ => println!("done"),
@@ -123,6 +142,20 @@ impl Inject {
 }
 
 impl What {
+    /// What it is about.
+    fn scope(&self, gpu: GpuIndex) -> Scope {
+        let (gi, ci) = match *self {
+            Self::Xid { gi, ci, .. } => (gi, ci),
+            Self::Ecc { gi, .. } | Self::Load { gi, .. } => (gi, None),
+            _ => (None, None),
+        };
+        Scope {
+            gpu,
+            gi: gi.map(GiId),
+            ci: ci.map(CiId),
+        }
+    }
+
     fn op(&self, gpu: GpuIndex) -> Op {
         let what = match *self {
             Self::Mig { mode } => {

@@ -27,10 +27,8 @@ impl Show {
         let snapshot = store.read()?;
         if self.json {
             let view = view(&snapshot.machine, snapshot.generation);
-            println!(
-                "{}",
-                serde_json::to_string_pretty(&view).unwrap_or_default()
-            );
+            // Strings, numbers and lists of them: this cannot fail, and an empty line would be no JSON.
+            println!("{}", serde_json::to_string_pretty(&view).expect("JSON"));
         } else {
             print!("{}", table(&snapshot.machine));
         }

@@ -84,8 +84,9 @@ fn states_that_are_not_ours() {
                 .flatten()
                 .map(|e| e.path())
                 .find(|p| p.to_string_lossy().contains("libfakegpu-state"))
-        });
-    let whole = fs::read(state.unwrap()).unwrap();
+        })
+        .unwrap();
+    let whole = fs::read(&state).unwrap();
     fs::write(at("short"), &whole[..whole.len() / 2]).unwrap();
     assert!(refusal(&["show", &at("short")]).contains("truncated"));
     // The state that is there is neither replaced nor changed.
@@ -106,6 +107,16 @@ fn states_that_are_not_ours() {
         .contains("leave out --node")
     );
     assert!(good(&fakegpu(User::Me, &["show", &at("node")]).output().unwrap()).contains("1xL4"));
+    // What the message of a damaged one says helps: remove it, make it anew.
+    fs::write(&state, &whole[..100]).unwrap();
+    assert!(refusal(&["show", &at("node")]).contains("remove it and make it anew"));
+    fs::remove_file(&state).unwrap();
+    good(
+        &fakegpu(User::Me, &["create", "--node", "2xL4", &at("node")])
+            .output()
+            .unwrap(),
+    );
+    assert!(good(&fakegpu(User::Me, &["show", &at("node")]).output().unwrap()).contains("2xL4"));
 }
 
 #[test]
@@ -121,6 +132,10 @@ fn what_cannot_be_injected_is_refused() {
     for (args, expected) in [
         (["-i", "5", "lost"].as_slice(), "there is no GPU 5"),
         (&["mig", "on"], "has no MIG"),
+        (
+            &["xid", "94", "--gi", "5"],
+            "no GPU instance 5: it has none",
+        ),
     ] {
         let mut all = vec!["inject", "--state", dir];
         all.extend(args);
@@ -144,9 +159,7 @@ fn forbidden_user_namespaces_are_named() {
         .args(["--user", "--map-root-user", "sh", "-c", &inner])
         .current_dir("/")
         .output();
-    let Ok(output) = output else {
-        return eprintln!("not run: no unshare");
-    };
+    let output = output.expect("unshare of util-linux");
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{text}");
     assert!(text.contains("user.max_user_namespaces is 0"), "{text}");
