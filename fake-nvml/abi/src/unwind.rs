@@ -62,7 +62,7 @@ unsafe extern "C" fn look(
 ) -> c_int {
     // SAFETY: the linker passes an object that stays as it is during the call, with this many headers; `find` passed the search.
     let (info, search) = unsafe { (&*info, &mut *search.cast::<Search>()) };
-    // SAFETY: as above.
+    // SAFETY: the headers belong to a loaded object; it stays mapped, since `dl_iterate_phdr` holds the linker's lock meanwhile.
     let headers = unsafe { core::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
     let start = |header: &libc::Elf64_Phdr| info.dlpi_addr.wrapping_add(header.p_vaddr) as usize;
     let holds = |header: &&libc::Elf64_Phdr| {

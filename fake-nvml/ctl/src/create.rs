@@ -35,7 +35,7 @@ impl Shape {
         for file in &self.model_file {
             catalog.add(crate::model::read(file)?);
         }
-        let cards = spec.resolve(&catalog)?;
+        let cards = spec.resolve(&catalog).map_err(Error::NodeModel)?;
         let numbers: Vec<&str> = self.driver_version.split('.').collect();
         if !(2..=4).contains(&numbers.len())
             || !numbers

@@ -13,6 +13,8 @@ pub(crate) enum Error {
     #[error("--node: {0}")]
     Node(#[from] NodeSpecError),
     #[error("--node: {0}")]
+    NodeModel(UnknownModel),
+    #[error(transparent)]
     Model(#[from] UnknownModel),
     #[error("{0}")]
     ModelFile(#[from] gpu_model::catalog::CatalogError),

@@ -33,6 +33,11 @@ impl Failure {
         Self::new(Self::NOT_FOUND, "No devices were found")
     }
 
+    /// There is nothing of the kind that a command is about.
+    pub(crate) fn none_found(kind: &str) -> Self {
+        Self::new(Self::NOT_FOUND, format!("No {kind} found: Not Found"))
+    }
+
     /// The library is missing, or has no driver behind it.
     pub(crate) fn init(error: &Error) -> Self {
         match error {
@@ -63,8 +68,10 @@ impl From<Error> for Failure {
 
 /// The exit code of an NVML error: its number, where that is one of nvidia-smi's; 255 otherwise.
 pub(crate) fn code(error: &Error) -> u8 {
-    error
-        .code()
-        .and_then(|c| u8::try_from(c.0).ok())
-        .unwrap_or(255)
+    error.code().map_or(255, exit_code)
+}
+
+/// As [`code`], for a code that did not come from a call.
+pub(crate) fn exit_code(code: Code) -> u8 {
+    u8::try_from(code.0).unwrap_or(255)
 }

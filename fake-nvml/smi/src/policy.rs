@@ -5,7 +5,7 @@ use std::io::Write as _;
 use nvml_client::Nvml;
 
 use crate::args::Policy;
-use crate::failure::{Failure, Output};
+use crate::failure::{Failure, Output, exit_code};
 use crate::{select, side};
 
 pub(crate) fn run(
@@ -16,10 +16,7 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     let gpus = select::gpus(nvml, selection)?;
     let fail = |what: &str, e: &side::Error| {
-        Failure::new(
-            u8::try_from(e.code.0).unwrap_or(255),
-            format!("{what}: {}", e.code.text()),
-        )
+        Failure::new(exit_code(e.code), format!("{what}: {}", e.code.text()))
     };
     match policy {
         Policy::List => {

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use nvml_client::{Code, ComputeMode, Device, Error, Nvml};
 
 use crate::args::Change;
-use crate::failure::{Failure, Output, code};
+use crate::failure::{Failure, Output, code, exit_code};
 use crate::{select, side};
 
 pub(crate) fn run(
@@ -28,10 +28,10 @@ pub(crate) fn run(
 }
 
 fn mig(gpu: &Device<'_>, on: bool, place: &str, out: &mut Output) -> Result<(), Failure> {
-    let (verb, done, state) = if on {
-        ("enable", "Enabled", "enable")
+    let (verb, done) = if on {
+        ("enable", "Enabled")
     } else {
-        ("disable", "Disabled", "disable")
+        ("disable", "Disabled")
     };
     match gpu.set_mig_mode(on) {
         Ok(None) => {
@@ -40,7 +40,7 @@ fn mig(gpu: &Device<'_>, on: bool, place: &str, out: &mut Output) -> Result<(), 
         Ok(Some(why)) => {
             let _ = writeln!(
                 out,
-                "Warning: MIG mode is in pending {state} state for GPU {place}:{}",
+                "Warning: MIG mode is in pending {verb} state for GPU {place}:{}",
                 why.text()
             );
             let advice = if why == Code::IN_USE {
@@ -118,7 +118,7 @@ fn reset(gpu: &Device<'_>, place: &str, out: &mut Output) -> Result<(), Failure>
             Ok(())
         }
         Err(side::Error { code: why, .. }) if why == Code::IN_USE => Err(Failure::new(
-            19,
+            exit_code(why),
             format!(
                 "\nThe following GPUs could not be reset:\n  GPU {place}: In use by another client\n\n1 device is currently being used by one or \
                  more other processes (e.g., Fabric Manager, CUDA application, graphics application such as an X server, or a monitoring \
@@ -127,7 +127,7 @@ fn reset(gpu: &Device<'_>, place: &str, out: &mut Output) -> Result<(), Failure>
             ),
         )),
         Err(e) => Err(Failure::new(
-            u8::try_from(e.code.0).unwrap_or(255),
+            exit_code(e.code),
             format!(
                 "GPU Reset couldn't run because of: {}\n\nThe following GPUs could not be reset:\n  GPU {place}: {}",
                 e.why,

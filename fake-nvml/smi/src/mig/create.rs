@@ -102,10 +102,7 @@ pub(super) fn compute_instances(
     if any {
         Ok(())
     } else {
-        Err(Failure::new(
-            Failure::NOT_FOUND,
-            "No GPU instances found: Not Found",
-        ))
+        Err(Failure::none_found("GPU instances"))
     }
 }
 

@@ -39,10 +39,7 @@ pub(super) fn gpu_instances(
     if any {
         Ok(())
     } else {
-        Err(Failure::new(
-            Failure::NOT_FOUND,
-            "No GPU instances found: Not Found",
-        ))
+        Err(Failure::none_found("GPU instances"))
     }
 }
 
@@ -90,9 +87,6 @@ pub(super) fn compute_instances(
     if any {
         Ok(())
     } else {
-        Err(Failure::new(
-            Failure::NOT_FOUND,
-            "No compute instances found: Not Found",
-        ))
+        Err(Failure::none_found("compute instances"))
     }
 }

@@ -31,10 +31,7 @@ pub(super) fn gpu_instances(gpus: &[Device<'_>], out: &mut Output) -> Result<(),
         }
     }
     if rows.is_empty() {
-        return Err(Failure::new(
-            Failure::NOT_FOUND,
-            "No GPU instances found: Not Found",
-        ));
+        return Err(Failure::none_found("GPU instances"));
     }
     let _ = writeln!(out, "{GPU_RULE}");
     let _ = writeln!(
@@ -85,10 +82,7 @@ pub(super) fn compute_instances(
         }
     }
     if rows.is_empty() {
-        return Err(Failure::new(
-            Failure::NOT_FOUND,
-            "No compute instances found: Not Found",
-        ));
+        return Err(Failure::none_found("compute instances"));
     }
     let _ = writeln!(out, "{COMPUTE_RULE}");
     let _ = writeln!(

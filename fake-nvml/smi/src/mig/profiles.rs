@@ -125,10 +125,7 @@ pub(super) fn compute_instances(
         }
     }
     if text.is_empty() {
-        return Err(Failure::new(
-            Failure::NOT_FOUND,
-            "No GPU instances found: Not Found",
-        ));
+        return Err(Failure::none_found("GPU instances"));
     }
     let _ = writeln!(out, "{COMPUTE_RULE}");
     let _ = writeln!(
