@@ -42,9 +42,10 @@ mod tests {
 
     #[test]
     fn numbers_are_those_of_the_drivers_table() {
-        // Read from `mig-minors` of a DGX: gpu6/gi11/access 912, its ci5 918.
+        // The lines of `mig-minors` that the DRA driver quotes (internal/common/nvcaps.go).
         assert_eq!(gi(Minor(0), GiId(0)), Minor(3));
-        assert_eq!(gi(Minor(6), GiId(11)), Minor(912));
-        assert_eq!(ci(Minor(6), GiId(11), CiId(5)), Minor(918));
+        assert_eq!(ci(Minor(0), GiId(0), CiId(2)), Minor(6));
+        assert_eq!(ci(Minor(3), GiId(3), CiId(3)), Minor(439));
+        assert_eq!(ci(Minor(6), GiId(11), CiId(7)), Minor(920));
     }
 }
