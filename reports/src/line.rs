@@ -276,6 +276,10 @@ impl Lines {
             RunEnd::Broken { message } => self.paint(RED, &format!("could not run: {message}")),
         };
         lines.push(format!("{verdict} in {}", human(millis)));
+        // Said when it happened, and once more where it is read: how to reach a cluster that was kept.
+        for notice in &results.notices {
+            lines.push(format!("{} {notice}", self.paint(YELLOW, "note")));
+        }
         lines.push(format!("report: {}/report.html", self.folder));
         lines
     }

@@ -35,7 +35,7 @@ Feature: Partitions of several sizes on one card
     And 1 pod waits, and the scheduler says it "cannot allocate all claims"
     And claims, counters and the card agree
 
-  Scenario Outline: a card holds <count> of "<profile>" and not one more
+  Scenario Outline: a card holds <count> of <profile> and not one more
     When <one more> pods each claim one "<profile>"
     Then <count> pods run, each on a partition of its own
     And 1 pod waits, and the scheduler says it "cannot allocate all claims"

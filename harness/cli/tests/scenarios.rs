@@ -25,7 +25,9 @@ use tokio::sync::watch;
 fn main() -> ExitCode {
     // This binary is also the init of its nodes.
     cluster::dispatch();
-    let arguments = Arguments::from_args();
+    let mut arguments = Arguments::from_args();
+    // Scenarios share the cards: one after another, in the order of the files.
+    arguments.test_threads = Some(1);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     if let Err(error) = root.canonicalize().and_then(std::env::set_current_dir) {
         eprintln!("error: cannot go to the root of the workspace: {error}");
@@ -181,9 +183,8 @@ impl Bench {
                     .take(12)
                     .collect();
                 let name = format!("nextest-{}", short.to_lowercase());
-                let clusters = supervisor::clusters_folder().map_err(|error| text(&error))?;
-                std::fs::create_dir_all(&clusters).map_err(|error| text(&error))?;
-                let lock = clusters.join(format!(".{name}.lock"));
+                // Beside the run folders: it stays, one for all runs, and nobody has to clean it up.
+                let lock = folder.path.with_file_name("nextest.lock");
                 (
                     name,
                     Some(Shared {

@@ -241,7 +241,6 @@ fn unfold(
                 steps: context.iter().cloned().chain(own).collect(),
             });
         };
-    let base = format!("{}::{}", file.id, scenario.name);
     if scenario.examples.is_empty() {
         if outline {
             findings.push(
@@ -255,7 +254,8 @@ fn unfold(
             );
             return;
         }
-        push(feature, scenario.name.clone(), base, tags, own);
+        let id = format!("{}::{}", file.id, scenario.name);
+        push(feature, scenario.name.clone(), id, tags, own);
         return;
     }
     let mut number = 0;
@@ -320,7 +320,8 @@ fn unfold(
                 steps.push(step);
             }
             let tags: Vec<String> = tags.iter().cloned().chain(marked(&examples.tags)).collect();
-            push(feature, name, format!("{base}#{number}"), tags, steps);
+            let id = format!("{}::{name}", file.id);
+            push(feature, name, id, tags, steps);
         }
         for column in header.iter().filter(|column| !used.contains(*column)) {
             findings.push(

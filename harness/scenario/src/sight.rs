@@ -182,16 +182,24 @@ impl Sight {
             .collect()
     }
 
-    /// All pods, a line each.
+    /// All pods: those that run in one line, the others in a line each.
     pub(crate) fn lines(&self) -> String {
-        if self.pods.is_empty() {
-            return "no pod".to_owned();
+        let running = self.running();
+        let mut lines = Vec::new();
+        if !running.is_empty() {
+            lines.push(format!("Running: {}", running.join(", ")));
         }
-        self.pods
-            .iter()
-            .map(PodSight::line)
-            .collect::<Vec<_>>()
-            .join("\n")
+        lines.extend(
+            self.pods
+                .iter()
+                .filter(|pod| !pod.runs())
+                .map(PodSight::line),
+        );
+        if lines.is_empty() {
+            "no pod".to_owned()
+        } else {
+            lines.join("\n")
+        }
     }
 
     /// All pods in one line.
