@@ -64,7 +64,7 @@ impl Running {
 
     /// Whether a node has these cards as after a boot, where need be after wiping off what its driver does not look at.
     fn made_so(&self, node: &Node, shape: &NodeShape) -> Result<bool> {
-        let (now, boot) = (node.machine()?, host::machine(&self.name(), shape)?);
+        let (now, boot) = (node.machine()?, shape.machine(&self.name())?);
         if node.shape() != shape || !node.has_no_claims() {
             return Ok(false);
         }
@@ -83,7 +83,7 @@ impl Running {
     async fn reboot(&self, node: &Node, shape: &NodeShape) -> Result<Started> {
         node.stop_driver().await?;
         self.delete_slices(node.name()).await?;
-        host::lay(&node.at.host(), &host::machine(&self.name(), shape)?)?;
+        host::lay(&node.at.host(), &shape.machine(&self.name())?)?;
         node.control.enter_host(&node.at.host()).await?;
         node.forget_claims().await?;
         self.change_record(|record| {
@@ -187,7 +187,7 @@ mod tests {
             gpus: gpus.parse().expect("cards"),
             mig,
         };
-        host::machine("t", &shape).expect("known model")
+        shape.machine("t").expect("known model")
     }
 
     #[test]

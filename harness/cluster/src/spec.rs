@@ -2,7 +2,7 @@
 //! Not what it is now (`Running`). Checked once, before anything is made.
 use std::path::{Path, PathBuf};
 
-use gpu_model::NodeSpec;
+use gpu_model::{Catalog, Machine, NodeSpec, Options};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -38,6 +38,25 @@ pub struct NodeShape {
     pub gpus: NodeSpec,
     /// MIG mode is on when the node boots, on the cards that have it.
     pub mig: bool,
+}
+
+impl NodeShape {
+    /// The machine that the shape means, as it stands after a boot. The same names give the same UUIDs.
+    pub(crate) fn machine(&self, cluster: &str) -> Result<Machine> {
+        let catalog = Catalog::builtin();
+        let cards = self.gpus.resolve(&catalog).map_err(|unknown| {
+            spec(
+                format!("node {}: {unknown}", self.name),
+                "`fakegpu model list` shows the models",
+            )
+        })?;
+        let options = Options {
+            node: format!("{cluster}/{}", self.name),
+            mig: self.mig,
+            ..Options::default()
+        };
+        Ok(Machine::build(&cards, &options))
+    }
 }
 
 /// A node's cards are written as people write them.
@@ -88,7 +107,7 @@ pub(crate) fn check_nodes(cluster: &str, nodes: &[NodeShape]) -> Result<()> {
     }
     for (at, node) in nodes.iter().enumerate() {
         check_name("node", &node.name)?;
-        crate::node::host::machine(cluster, node)?;
+        node.machine(cluster)?;
         if nodes[..at].iter().any(|n| n.name == node.name) {
             return Err(spec(
                 format!("two nodes are named {}", node.name),

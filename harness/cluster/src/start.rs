@@ -57,7 +57,8 @@ impl Cluster {
         }
         match begin(&spec, &waiter).await {
             Err(error) => {
-                folder.remove()?;
+                // The reason counts; what cannot be removed the next start removes.
+                drop(folder);
                 Err(error)
             }
             Ok((running, later)) => {
@@ -246,7 +247,7 @@ async fn assemble(running: &Running) -> Result<PathBuf> {
 /// Brings up a node's namespaces, containerd, images and kubelet; the driver is laid out and not yet started.
 pub(crate) async fn start_node(running: &Running, node: &Node, waiter: &Waiter<'_>) -> Result<()> {
     let record = running.record();
-    let tree = host::lay(&node.at.host(), &host::machine(&record.name, node.shape())?)?;
+    let tree = host::lay(&node.at.host(), &node.shape().machine(&record.name)?)?;
     let driver_root = tree.driver_root();
     let authority = Authority::open(&running.dir.join("pki"))?;
     let shared = Shared {

@@ -1,34 +1,13 @@
-//! The node's fake host: which machine it is, its tree laid out from outside and put in place by the node's init.
+//! The node's fake host: its tree laid out from outside and put in place by the node's init.
 //! Everything about GPUs is gpu-model's, gpu-store's and gpu-host's; this is the join.
-//! In: a node's shape. Out: files below the node's `host` folder, which its namespaces show as its hardware.
+//! In: a machine. Out: files below the node's `host` folder, which its namespaces show as its hardware.
 use std::path::Path;
 
 use gpu_host::{Enter, HostTree};
-use gpu_model::{Catalog, Machine, Options};
+use gpu_model::Machine;
 use gpu_store::Store;
 
-use crate::{
-    error::{Error, Result},
-    spec::NodeShape,
-};
-
-/// The machine that a shape means, as it stands after a boot. The same names give the same UUIDs.
-pub(crate) fn machine(cluster: &str, shape: &NodeShape) -> Result<Machine> {
-    let catalog = Catalog::builtin();
-    let cards = shape
-        .gpus
-        .resolve(&catalog)
-        .map_err(|unknown| Error::Spec {
-            what: format!("node {}: {unknown}", shape.name),
-            remedy: "`fakegpu model list` shows the models".into(),
-        })?;
-    let options = Options {
-        node: format!("{cluster}/{}", shape.name),
-        mig: shape.mig,
-        ..Options::default()
-    };
-    Ok(Machine::build(&cards, &options))
-}
+use crate::error::{Error, Result};
 
 /// Lays the tree and its state file, or sets those that are there to this machine.
 pub(crate) fn lay(dir: &Path, machine: &Machine) -> Result<HostTree> {
