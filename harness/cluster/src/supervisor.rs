@@ -302,6 +302,12 @@ fn say(report: &Report) {
     let _ = writeln!(io::stdout(), "{text}");
 }
 
+/// What an orderly end may take.
+const ON_SIGTERM: Duration = Duration::from_secs(20);
+
+/// What the kernel may take to end a supervisor.
+const ON_SIGKILL: Duration = Duration::from_secs(10);
+
 /// Ends the cluster of this name and waits until nothing of it is left. The text says if only remains were found.
 pub fn down(name: &str) -> Result<Option<String>> {
     end(&run_folder(name)?)
@@ -331,9 +337,18 @@ pub fn end(dir: &Path) -> Result<Option<String>> {
         true
     };
     let _ = kill(pid, Signal::SIGTERM);
-    if !ended(Duration::from_secs(20)) {
-        let _ = kill(pid, Signal::SIGKILL);
-        ended(Duration::from_secs(10));
+    if !ended(ON_SIGTERM) {
+        let killed = kill(pid, Signal::SIGKILL);
+        if !ended(ON_SIGKILL) {
+            return Err(Error::TimedOut {
+                waiting_for: format!("the supervisor of cluster {name} to end"),
+                limit: ON_SIGTERM + ON_SIGKILL,
+                last_seen: format!("process {pid} holds {}", dir.display()),
+                hint: killed.err().map_or_else(String::new, |e| {
+                    format!("; it cannot be killed from here: {}", e.desc())
+                }),
+            });
+        }
     }
     owner::remove_stale(name, dir)
 }

@@ -7,6 +7,9 @@ use crate::{
     progress::{Listener, Progress},
 };
 
+/// What one look may take at least, also at the end of a limit.
+const ONE_LOOK: Duration = Duration::from_secs(1);
+
 /// What one look found.
 pub(crate) enum Look<T> {
     Is(T),
@@ -46,10 +49,15 @@ impl<'a> Waiter<'a> {
         let begun = Instant::now();
         let mut said = begun;
         let mut pause = Duration::from_millis(5);
+        let mut last_seen = String::from("nothing yet");
         loop {
-            let last_seen = match look().await? {
-                Look::Is(found) => return Ok(found),
-                Look::NotYet(seen) => seen,
+            // Whoever does not answer must not stretch the limit.
+            let left = limit.saturating_sub(begun.elapsed()).max(ONE_LOOK);
+            last_seen = match tokio::time::timeout(left, look()).await {
+                Ok(Ok(Look::Is(found))) => return Ok(found),
+                Ok(Ok(Look::NotYet(seen))) => seen,
+                Ok(Err(error)) => return Err(error),
+                Err(_) => format!("{last_seen}; then no answer for {} s", left.as_secs()),
             };
             if begun.elapsed() >= limit {
                 return Err(Error::TimedOut {
@@ -64,7 +72,7 @@ impl<'a> Waiter<'a> {
                 self.listener.on(Progress::Waiting {
                     at: self.since.elapsed(),
                     what: what.into(),
-                    last_seen,
+                    last_seen: last_seen.clone(),
                 });
             }
             tokio::time::sleep(pause).await;
@@ -92,5 +100,16 @@ mod tests {
             text.contains("the moon") && text.contains("look 1"),
             "{text}"
         );
+    }
+
+    #[tokio::test]
+    async fn a_look_without_an_answer_does_not_stretch_the_limit() {
+        let failed = Waiter::new(&Silent)
+            .until::<()>("the moon", Duration::ZERO, async || {
+                std::future::pending().await
+            })
+            .await;
+        let text = failed.expect_err("it never came").to_string();
+        assert!(text.contains("no answer for 1 s"), "{text}");
     }
 }
