@@ -86,7 +86,7 @@ pub struct TestArgs {
     /// Stop at the first scenario that fails and leave the cluster as it is
     #[arg(long)]
     pub keep_on_failure: bool,
-    /// Folder for reports and evidence [default: target/sliceproof/runs/<time>-<id> in a Cargo project, else under
+    /// Folder for reports and evidence [default: target/sliceproof/runs/TIME-ID in a Cargo project, else under
     /// the state folder; SLICEPROOF_RUNS names another parent]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

@@ -158,3 +158,7 @@ fn memory_slices(consumes: &Counters) -> Vec<u32> {
     slices.sort_unstable();
     slices
 }
+
+#[cfg(test)]
+#[path = "agreement_tests.rs"]
+mod tests;

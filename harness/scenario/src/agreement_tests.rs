@@ -1,0 +1,141 @@
+#![allow(clippy::expect_used, reason = "a test says what it expects")]
+use super::*;
+use crate::allocation::DeviceView;
+use crate::testbed::{CardState, InstanceState};
+
+fn counters(amounts: &[(&str, u128)]) -> Counters {
+    amounts
+        .iter()
+        .map(|(counter, amount)| (("set".to_owned(), (*counter).to_owned()), *amount))
+        .collect()
+}
+
+fn device(name: &str, consumes: &[(&str, u128)]) -> DeviceView {
+    DeviceView {
+        name: name.to_owned(),
+        attributes: BTreeMap::new(),
+        consumes: counters(consumes),
+    }
+}
+
+/// A card of two memory slices: whole, or cut into two.
+fn pools() -> Vec<PublishedPool> {
+    vec![PublishedPool {
+        driver: "gpu.nvidia.com".to_owned(),
+        pool: "node-1".to_owned(),
+        devices: vec![
+            device("gpu-0", &[("memory-slice-0", 1), ("memory-slice-1", 1)]),
+            device("gpu-0-mig-1g5gb-19-0", &[("memory-slice-0", 1)]),
+            device("gpu-0-mig-1g5gb-19-1", &[("memory-slice-1", 1)]),
+            device(
+                "gpu-0-mig-2g10gb-14-0",
+                &[("memory-slice-0", 1), ("memory-slice-1", 1)],
+            ),
+        ],
+        counters: counters(&[("memory-slice-0", 1), ("memory-slice-1", 1)]),
+    }]
+}
+
+fn held(claim: &str, device: &str) -> Held {
+    Held {
+        namespace: "ns".to_owned(),
+        claim: claim.to_owned(),
+        driver: "gpu.nvidia.com".to_owned(),
+        pool: "node-1".to_owned(),
+        device: device.to_owned(),
+        pods: vec![claim.to_owned()],
+    }
+}
+
+fn cards(instances: &[(u32, u32, u32)]) -> Vec<NodeCards> {
+    let instances = instances
+        .iter()
+        .enumerate()
+        .map(|(id, (profile_id, start, size))| InstanceState {
+            id: u32::try_from(id).expect("few"),
+            profile_id: *profile_id,
+            profile: "p".to_owned(),
+            start: *start,
+            size: *size,
+            mig_uuids: Vec::new(),
+        })
+        .collect();
+    let card = CardState {
+        index: 0,
+        minor: 0,
+        model: "m".to_owned(),
+        uuid: "GPU-1".to_owned(),
+        mig: true,
+        memory_slices: 2,
+        instances,
+    };
+    vec![NodeCards {
+        node: "node-1".to_owned(),
+        cards: vec![card],
+    }]
+}
+
+#[test]
+fn what_fits_together_is_left_alone() {
+    let two = [
+        held("a", "gpu-0-mig-1g5gb-19-0"),
+        held("b", "gpu-0-mig-1g5gb-19-1"),
+    ];
+    assert_eq!(
+        disagreements(&pools(), &two, &cards(&[(19, 0, 1), (19, 1, 1)])),
+        [""; 0]
+    );
+    assert_eq!(
+        disagreements(&pools(), &[held("a", "gpu-0")], &cards(&[])),
+        [""; 0]
+    );
+    assert_eq!(disagreements(&pools(), &[], &cards(&[])), [""; 0]);
+}
+
+#[test]
+fn every_contradiction_is_named() {
+    let zero = "gpu-0-mig-1g5gb-19-0";
+    let cases: [(&[Held], &[(u32, u32, u32)], &str); 8] = [
+        (
+            &[held("a", zero), held("b", zero)],
+            &[(19, 0, 1)],
+            "is allocated 2 times: a, b",
+        ),
+        (
+            &[held("a", zero), held("b", "gpu-0-mig-2g10gb-14-0")],
+            &[(19, 0, 1), (14, 0, 2)],
+            "memory-slice-0 is overdrawn: 2 of 1",
+        ),
+        (
+            &[held("a", "gpu-0-mig-1g5gb-19-5")],
+            &[(19, 5, 1)],
+            "is allocated and not published",
+        ),
+        (&[held("a", "gpu-7")], &[], "node-1 has no such card"),
+        (
+            &[held("a", "tpu-0")],
+            &[],
+            "is not a name that the driver gives",
+        ),
+        (&[held("a", zero)], &[], "is allocated and not on the card"),
+        (
+            &[],
+            &[(19, 1, 1)],
+            "GPU instance 0 (p at memory slice 1) belongs to no claim",
+        ),
+        (
+            &[held("a", "gpu-0")],
+            &[(19, 0, 1)],
+            "is allocated whole and cut into 1 GPU instances",
+        ),
+    ];
+    for (held, instances, words) in cases {
+        let wrong = disagreements(&pools(), held, &cards(instances)).join("\n");
+        assert!(wrong.contains(words), "{words:?} is missing in:\n{wrong}");
+    }
+    let wrong = disagreements(&pools(), &[held("a", zero)], &cards(&[(19, 0, 2)])).join("\n");
+    assert!(
+        wrong.contains("takes the memory slices [0] and is cut from [0, 1]"),
+        "{wrong}"
+    );
+}
