@@ -68,7 +68,7 @@ pub(crate) fn cluster() -> Result<(), Refused> {
 /// Leaves the cluster's network namespace for a node's own and ties the two together.
 pub(crate) fn node(index: u8) -> Result<(), Refused> {
     let cluster_ns = fs::File::open("/proc/self/ns/net")
-        .map_err(|e| Refused::new(format!("cannot open /proc/self/ns/net: {e}"), ""))?;
+        .map_err(|e| Refused::unexpected(format!("cannot open /proc/self/ns/net: {e}")))?;
     block_on(async {
         // A netlink socket stays in the namespace that it was made in.
         let outside = connect()?;
@@ -144,7 +144,7 @@ fn block_on(f: impl Future<Output = Result<(), Refused>>) -> Result<(), Refused>
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|e| Refused::new(format!("cannot start a runtime: {e}"), ""))?
+        .map_err(|e| Refused::unexpected(format!("cannot start a runtime: {e}")))?
         .block_on(f)
 }
 
@@ -171,7 +171,7 @@ async fn find(net: &Handle, name: &str) -> Result<u32, Refused> {
     found
         .map_err(doing)?
         .map(|m| m.header.index)
-        .ok_or_else(|| Refused::new(format!("there is no link {name}"), ""))
+        .ok_or_else(|| Refused::unexpected(format!("there is no link {name}")))
 }
 
 async fn up(net: &Handle, name: &str) -> Result<(), Refused> {

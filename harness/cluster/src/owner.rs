@@ -2,24 +2,29 @@
 //! Not what is in it. Held by `Running` in the process that started the cluster; when that process is killed the
 //! kernel drops the lock and the lifeline, and the next start removes what lies there.
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Read, Write},
     net::TcpListener,
     os::{
         fd::OwnedFd,
-        unix::{fs::PermissionsExt, process::CommandExt},
+        unix::{
+            fs::{DirBuilderExt, PermissionsExt},
+            process::CommandExt,
+        },
     },
     path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, Stdio},
     time::{Duration, Instant},
 };
 
-use nix::fcntl::{Flock, FlockArg};
+use nix::{
+    errno::Errno,
+    fcntl::{Flock, FlockArg},
+};
 
 use crate::{
     error::{Error, Result},
     ns::Refused,
-    roles::REFUSED,
 };
 
 /// A locked run folder.
@@ -54,9 +59,13 @@ pub(crate) fn holder(dir: &Path) -> Option<String> {
     }
 }
 
+/// Longer than [`holder`] has the lock while it asks, shorter than a person notices.
+const ASKED: Duration = Duration::from_millis(100);
+
 /// Locks the file at a path; `None` when somebody else has. A file that was removed in between is not the one.
 fn lock(path: &Path) -> Result<Option<Flock<File>>> {
     use std::os::unix::fs::MetadataExt;
+    let deadline = Instant::now() + ASKED;
     loop {
         let open = OpenOptions::new()
             .create(true)
@@ -65,8 +74,14 @@ fn lock(path: &Path) -> Result<Option<Flock<File>>> {
             .write(true)
             .open(path);
         let file = open.map_err(Error::io("open", path))?;
-        let Ok(lock) = Flock::lock(file, FlockArg::LockExclusiveNonblock) else {
-            return Ok(None);
+        let lock = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            Ok(lock) => lock,
+            Err((_, Errno::EWOULDBLOCK)) if Instant::now() < deadline => {
+                std::thread::sleep(Duration::from_millis(5));
+                continue;
+            }
+            Err((_, Errno::EWOULDBLOCK)) => return Ok(None),
+            Err((_, errno)) => return Err(Error::io("lock", path)(errno.into())),
         };
         let held = lock.metadata().map_err(Error::io("look at", path))?;
         if fs::metadata(path)
@@ -116,9 +131,10 @@ impl RunFolder {
         } else {
             None
         };
-        fs::create_dir(dir).map_err(Error::io("make", dir))?;
-        fs::set_permissions(dir, fs::Permissions::from_mode(0o700))
-            .map_err(Error::io("protect", dir))?;
+        DirBuilder::new()
+            .mode(0o700)
+            .create(dir)
+            .map_err(Error::io("make", dir))?;
         let mark = dir.join(MARK);
         fs::write(&mark, "").map_err(Error::io("write", &mark))?;
         Ok((
@@ -157,9 +173,12 @@ pub(crate) fn remove_stale(name: &str, dir: &Path) -> Result<Option<String>> {
     if !dir.join(MARK).exists() || holder(dir).is_some() {
         return Ok(None);
     }
-    let (folder, cleaned) = RunFolder::take(name, dir)?;
-    folder.remove()?;
-    Ok(cleaned)
+    match RunFolder::take(name, dir) {
+        Ok((folder, cleaned)) => folder.remove().map(|()| cleaned),
+        // Another process removes it or starts anew in it: then nothing of it is stale.
+        Err(Error::Busy { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// File that marks a folder as a cluster's run folder.
@@ -234,7 +253,7 @@ impl Lifeline {
     /// Why the namespaces are gone, if they are.
     pub(crate) fn ended(&mut self) -> Option<Error> {
         let status = self.child.try_wait().ok()??;
-        let text = fs::read_to_string(&self.log).unwrap_or_default();
+        let text = read_log(&self.log);
         Some(refusal(&text).unwrap_or_else(|| Error::ComponentEnded {
             component: "the cluster's init".into(),
             when: "while the cluster ran",
@@ -267,9 +286,13 @@ impl Drop for Lifeline {
 
 /// The refusal that an init wrote, if it wrote one.
 pub(crate) fn refusal(log: &str) -> Option<Error> {
-    let line = log.lines().rev().find_map(|l| l.strip_prefix(REFUSED))?;
-    let Refused { what, remedy } = serde_json::from_str(line).ok()?;
+    let Refused { what, remedy } = Refused::last_in(log)?;
     Some(Error::Environment { what, remedy })
+}
+
+/// A log as text: what programs write need not be UTF-8. Empty when it cannot be read.
+pub(crate) fn read_log(file: &Path) -> String {
+    String::from_utf8_lossy(&fs::read(file).unwrap_or_default()).into_owned()
 }
 
 /// The last lines of a text.
@@ -288,6 +311,38 @@ pub(crate) fn tail(text: &str, lines: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_is_held_private_and_gone_afterwards() {
+        let state = tempfile::tempdir().expect("a folder");
+        let dir = state.path().join("c");
+        let (folder, cleaned) = RunFolder::take("c", &dir).expect("taken");
+        assert_eq!(cleaned, None);
+        let mode = fs::metadata(&dir).expect("there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        assert_eq!(holder(&dir), Some(std::process::id().to_string()));
+        assert!(matches!(
+            RunFolder::take("c", &dir),
+            Err(Error::Busy { .. })
+        ));
+        assert_eq!(remove_stale("c", &dir).expect("left alone"), None);
+        folder.remove().expect("removed");
+        assert_eq!(fs::read_dir(state.path()).expect("there").count(), 0);
+    }
+
+    #[test]
+    fn who_only_asks_for_the_holder_keeps_nobody_from_starting() {
+        let state = tempfile::tempdir().expect("a folder");
+        let dir = state.path().join("c");
+        let file = File::create(lock_file(&dir)).expect("made");
+        let asking = Flock::lock(file, FlockArg::LockSharedNonblock).expect("free");
+        let asked = std::thread::spawn(move || {
+            std::thread::sleep(ASKED / 4);
+            drop(asking);
+        });
+        RunFolder::take("c", &dir).expect("taken");
+        asked.join().expect("no panic");
+    }
 
     #[test]
     fn an_empty_log_is_said_to_be_empty() {

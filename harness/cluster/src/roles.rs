@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     control_plane::API_PORT,
     init, net, node,
-    ns::{Refused, enter, root::Root},
+    ns::{Refused, enter, mounts::io_refused, root::Root},
     oci, rpc, supervisor,
 };
 
@@ -35,9 +35,6 @@ pub(crate) enum Place {
         host: PathBuf,
     },
 }
-
-/// How an init writes its last line when the kernel refuses something.
-pub(crate) const REFUSED: &str = "sliceproof-refused: ";
 
 /// Exit status of an init that the kernel refused something.
 const EXIT_REFUSED: i32 = 2;
@@ -92,22 +89,18 @@ fn move_in(spec: &InitSpec) -> Result<std::os::unix::net::UnixListener, Refused>
             net::cluster()?;
             let to = SocketAddr::from(([127, 0, 0, 1], API_PORT));
             init::carry_connections(to).map_err(|e| {
-                Refused::new(format!("cannot serve the loopback listener: {e}"), "")
+                Refused::unexpected(format!("cannot serve the loopback listener: {e}"))
             })?;
         }
         Place::Node { host, .. } => {
             net::forward()?;
             overlay_works(Path::new("/var/lib/containerd"))?;
-            node::host::enter(host)
-                .map_err(|e| Refused::new(format!("cannot put the fake host in place: {e}"), ""))?;
+            node::host::enter(host).map_err(|e| {
+                Refused::unexpected(format!("cannot put the fake host in place: {e}"))
+            })?;
         }
     }
-    rpc::bind(&spec.control).map_err(|e| {
-        Refused::new(
-            format!("cannot listen on {}: {e}", spec.control.display()),
-            "",
-        )
-    })
+    rpc::bind(&spec.control).map_err(io_refused("listen on", &spec.control))
 }
 
 /// Without overlayfs every container would fail later, one by one and less clearly.
@@ -116,8 +109,7 @@ fn overlay_works(below: &Path) -> Result<(), Refused> {
     let probe = below.join(".probe");
     let dirs = ["lower", "upper", "work", "merged"].map(|d| probe.join(d));
     for dir in &dirs {
-        fs::create_dir_all(dir)
-            .map_err(|e| Refused::new(format!("cannot make {}: {e}", dir.display()), ""))?;
+        fs::create_dir_all(dir).map_err(io_refused("make", dir))?;
     }
     let [lower, upper, work, merged] = dirs.map(|d| d.display().to_string());
     let options = format!("lowerdir={lower},upperdir={upper},workdir={work}");
@@ -143,13 +135,11 @@ fn overlay_works(below: &Path) -> Result<(), Refused> {
 }
 
 fn read(file: &Path) -> Result<InitSpec, Refused> {
-    let text = fs::read_to_string(file)
-        .map_err(|e| Refused::new(format!("cannot read {}: {e}", file.display()), ""))?;
-    serde_json::from_str(&text)
-        .map_err(|e| Refused::new(format!("cannot read {}: {e}", file.display()), ""))
+    let text = fs::read_to_string(file).map_err(io_refused("read", file))?;
+    serde_json::from_str(&text).map_err(|e| io_refused("read", file)(e.into()))
 }
 
 fn give_up(refused: &Refused) -> i32 {
-    eprintln!("{REFUSED}{}", serde_json::json!(refused));
+    eprintln!("{}", refused.line());
     EXIT_REFUSED
 }

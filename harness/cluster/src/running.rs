@@ -194,7 +194,7 @@ impl Running {
             .flatten()
             .flatten()
         {
-            let log = fs::read_to_string(file.path()).unwrap_or_default();
+            let log = owner::read_log(&file.path());
             if let Some(line) = log.lines().rev().find(|l| is_complaint(l)) {
                 let short: String = line.chars().take(300).collect();
                 text.push_str(&format!("\n  {}: {short}", file.path().display()));
@@ -293,7 +293,7 @@ pub(crate) fn first_ended(programs: &[Program], node: &str, when: &'static str) 
     else {
         return Ok(());
     };
-    let text = fs::read_to_string(&program.log).unwrap_or_default();
+    let text = owner::read_log(&program.log);
     if let Some(refusal) = owner::refusal(&text) {
         return Err(refusal);
     }

@@ -4,7 +4,10 @@ use std::{fs, os::unix::fs::FileTypeExt, path::Path};
 
 use nix::mount::{MsFlags, mount};
 
-use super::{Refused, root::bind_new};
+use super::{
+    Refused,
+    mounts::{bind_new, cannot_protect, io_refused, no_device},
+};
 
 const CHARACTER: &[&str] = &[
     "null", "zero", "full", "random", "urandom", "tty", "kmsg", "fuse",
@@ -21,9 +24,8 @@ pub(crate) fn build(dev: &Path) -> Result<(), Refused> {
     }
     block_devices(Path::new("/dev"), dev, 0)?;
     for name in ["pts", "shm", "mqueue"] {
-        fs::create_dir_all(dev.join(name)).map_err(|e| {
-            Refused::new(format!("cannot make {}: {e}", dev.join(name).display()), "")
-        })?;
+        let dir = dev.join(name);
+        fs::create_dir_all(&dir).map_err(io_refused("make", &dir))?;
     }
     // No gid=5: only one id is mapped.
     tmp(
@@ -52,13 +54,14 @@ pub(crate) fn build(dev: &Path) -> Result<(), Refused> {
         ("stdout", "/proc/self/fd/1"),
         ("stderr", "/proc/self/fd/2"),
     ] {
-        std::os::unix::fs::symlink(target, dev.join(name))
-            .map_err(|e| Refused::new(format!("cannot link /dev/{name}: {e}"), ""))?;
+        let link = dev.join(name);
+        std::os::unix::fs::symlink(target, &link).map_err(io_refused("link", &link))?;
     }
     Ok(())
 }
 
-/// The kubelet looks up the device of its file system by name and stays NotReady without it.
+/// The kubelet looks up the device of its file system by name and stays NotReady without it. To look is enough: the real root,
+/// who owns the disks in here too, and his privileged pods cannot open them.
 fn block_devices(host: &Path, here: &Path, depth: usize) -> Result<(), Refused> {
     let Ok(entries) = fs::read_dir(host) else {
         return Ok(());
@@ -73,7 +76,9 @@ fn block_devices(host: &Path, here: &Path, depth: usize) -> Result<(), Refused> 
             continue;
         };
         if kind.is_block_device() {
-            bind_new(&entry.path(), &here.join(&name))?;
+            let device = here.join(&name);
+            bind_new(&entry.path(), &device)?;
+            no_device(&device).map_err(cannot_protect(&device))?;
         } else if kind.is_symlink() && depth == 1 {
             // /dev/mapper/NAME -> ../dm-0
             if let Ok(target) = fs::read_link(entry.path()) {

@@ -2,7 +2,7 @@
 //! libraries bound in read-only, its own /etc, /run, /tmp, /var, /dev, /proc, and the run folder at its own path.
 //! Not the fake GPU's files (gpu-host lays those over it). Built by an init in its private mount namespace.
 use std::{
-    fs, io,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -13,7 +13,13 @@ use nix::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::Refused;
+use super::{
+    UNEXPECTED,
+    mounts::{
+        Step, bind, bind_new, cannot_protect, io_refused, mounts_below, place, read_only, refused,
+        write,
+    },
+};
 
 /// What of the host stays visible, read-only. Homes, /etc, /var and /tmp do not.
 const HOST_TREES: &[&str] = &[
@@ -60,8 +66,6 @@ pub(crate) fn machine_id(cluster: &str, node: &str) -> String {
         .map(|byte| format!("{byte:02x}"))
         .collect()
 }
-
-type Step<T = ()> = Result<T, Refused>;
 
 impl Root {
     /// Builds the root, moves into it and lets go of the old one.
@@ -132,12 +136,12 @@ impl Root {
                 "the machine's root is an initramfs: start from a mounted root file system",
             )
         })?;
-        nix::unistd::chdir("/").map_err(|e| refused("chdir /", e, ""))?;
+        nix::unistd::chdir("/").map_err(|e| refused("chdir /", e, UNEXPECTED))?;
         umount2("/.old", MntFlags::MNT_DETACH)
-            .map_err(|e| refused("letting go of the old root", e, ""))?;
+            .map_err(|e| refused("letting go of the old root", e, UNEXPECTED))?;
         fs::remove_dir("/.old").map_err(io_refused("remove", Path::new("/.old")))?;
         nix::unistd::sethostname(&self.hostname)
-            .map_err(|e| refused("setting the host name", e, ""))?;
+            .map_err(|e| refused("setting the host name", e, UNEXPECTED))?;
         Ok(())
     }
 
@@ -256,144 +260,5 @@ impl Root {
         } else {
             read_only(&here).map_err(cannot_protect(&here))
         }
-    }
-}
-
-fn refused(what: &str, e: Errno, remedy: &str) -> Refused {
-    Refused::new(format!("{what} failed: {}", e.desc()), remedy)
-}
-
-fn io_refused(doing: &str, path: &Path) -> impl FnOnce(io::Error) -> Refused + use<> {
-    let what = format!("cannot {doing} {}", path.display());
-    move |e| {
-        Refused::new(
-            format!("{what}: {e}"),
-            "look at the file system that holds it",
-        )
-    }
-}
-
-fn write(path: &Path, text: &str) -> Step {
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).map_err(io_refused("make", parent))?;
-    }
-    fs::write(path, text).map_err(io_refused("write", path))
-}
-
-/// Binds a folder or file, with all that is mounted below it.
-pub(crate) fn bind(from: &Path, to: &Path) -> Step {
-    let none = None::<&str>;
-    mount(
-        Some(from),
-        to,
-        none,
-        MsFlags::MS_BIND | MsFlags::MS_REC,
-        none,
-    )
-    .map_err(|e| {
-        refused(
-            &format!("binding {} to {}", from.display(), to.display()),
-            e,
-            "allow bind mounts in user namespaces",
-        )
-    })
-}
-
-/// Binds onto a path that may not exist yet.
-pub(crate) fn bind_new(from: &Path, to: &Path) -> Step {
-    place(from, to)?;
-    bind(from, to)
-}
-
-/// Makes an empty folder or file for `from` to be bound on.
-fn place(from: &Path, to: &Path) -> Step {
-    let is_dir = fs::metadata(from)
-        .map_err(io_refused("look at", from))?
-        .is_dir();
-    if is_dir {
-        fs::create_dir_all(to).map_err(io_refused("make", to))?;
-    } else {
-        if let Some(parent) = to.parent() {
-            fs::create_dir_all(parent).map_err(io_refused("make", parent))?;
-        }
-        if !to.exists() {
-            fs::File::create(to).map_err(io_refused("make", to))?;
-        }
-    }
-    Ok(())
-}
-
-/// Makes one mount read-only. In a user namespace the flags it has are locked, so they are repeated.
-fn read_only(at: &Path) -> nix::Result<()> {
-    let stat = nix::sys::statvfs::statvfs(at)?;
-    let mut flags = MsFlags::MS_BIND | MsFlags::MS_REMOUNT | MsFlags::MS_RDONLY;
-    use nix::sys::statvfs::FsFlags;
-    for (has, keep) in [
-        (FsFlags::ST_NOSUID, MsFlags::MS_NOSUID),
-        (FsFlags::ST_NODEV, MsFlags::MS_NODEV),
-        (FsFlags::ST_NOEXEC, MsFlags::MS_NOEXEC),
-        (FsFlags::ST_NOATIME, MsFlags::MS_NOATIME),
-        (FsFlags::ST_NODIRATIME, MsFlags::MS_NODIRATIME),
-        (FsFlags::ST_RELATIME, MsFlags::MS_RELATIME),
-    ] {
-        if stat.flags().contains(has) {
-            flags |= keep;
-        }
-    }
-    let none = None::<&str>;
-    mount(none, at, none, flags, none)
-}
-
-fn cannot_protect(at: &Path) -> impl FnOnce(Errno) -> Refused + use<> {
-    let what = format!("making {} read-only", at.display());
-    move |e| refused(&what, e, "allow remounts in user namespaces")
-}
-
-/// Every mount point at or below a path, outermost first.
-fn mounts_below(path: &Path) -> Step<Vec<PathBuf>> {
-    let table = fs::read_to_string("/proc/self/mountinfo")
-        .map_err(io_refused("read", Path::new("/proc/self/mountinfo")))?;
-    let mut points: Vec<PathBuf> = table
-        .lines()
-        .filter_map(|line| line.split(' ').nth(4))
-        .map(unescape)
-        .filter(|p| p.starts_with(path))
-        .collect();
-    points.dedup();
-    Ok(points)
-}
-
-/// mountinfo writes space, tab, newline and backslash as three octal digits.
-fn unescape(field: &str) -> PathBuf {
-    let mut out = String::new();
-    let mut rest = field;
-    while let Some(at) = rest.find('\\') {
-        out.push_str(&rest[..at]);
-        let code = rest
-            .get(at + 1..at + 4)
-            .and_then(|d| u8::from_str_radix(d, 8).ok());
-        match code {
-            Some(code) => {
-                out.push(code as char);
-                rest = &rest[at + 4..];
-            }
-            None => {
-                out.push('\\');
-                rest = &rest[at + 1..];
-            }
-        }
-    }
-    out.push_str(rest);
-    PathBuf::from(out)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn mountinfo_escapes_are_undone() {
-        assert_eq!(unescape("/a\\040b\\134c"), PathBuf::from("/a b\\c"));
-        assert_eq!(unescape("/plain"), PathBuf::from("/plain"));
     }
 }

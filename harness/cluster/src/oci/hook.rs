@@ -11,10 +11,8 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use nix::mount::{MsFlags, mount};
-use nix::sys::statvfs::{FsFlags, statvfs};
-
 use super::error::Error;
+use crate::ns::mounts::{bind_tree, read_only};
 
 /// What the node covers with files of its own and a container must see alike.
 pub const COVERED: [&str; 4] = [
@@ -42,11 +40,13 @@ fn run(argv: &[OsString]) -> Result<(), Error> {
     for covered in COVERED.map(Path::new) {
         let target = root.join(covered.strip_prefix("/").unwrap_or(covered));
         if is_covered(covered) && target.exists() {
-            bind_read_only(covered, &target).map_err(|source| Error::Bind {
-                from: covered.into(),
-                to: target,
-                source: source.into(),
-            })?;
+            bind_tree(covered, &target)
+                .and_then(|()| read_only(&target))
+                .map_err(|source| Error::Bind {
+                    from: covered.into(),
+                    to: target,
+                    source: source.into(),
+                })?;
         }
     }
     Ok(())
@@ -57,33 +57,6 @@ fn is_covered(path: &Path) -> bool {
     let device = |path: &Path| -> io::Result<u64> { Ok(fs::metadata(path)?.dev()) };
     let kernel = PathBuf::from_iter(path.components().take(2));
     matches!((device(path), device(&kernel)), (Ok(own), Ok(kernel)) if own != kernel)
-}
-
-fn bind_read_only(from: &Path, to: &Path) -> nix::Result<()> {
-    let none = None::<&str>;
-    mount(
-        Some(from),
-        to,
-        none,
-        MsFlags::MS_BIND | MsFlags::MS_REC,
-        none,
-    )?;
-    // In a user namespace the flags that the mount already has are locked: a remount must repeat them.
-    let mut flags = MsFlags::MS_BIND | MsFlags::MS_REMOUNT | MsFlags::MS_RDONLY;
-    let has = statvfs(to)?.flags();
-    for (has_flag, flag) in [
-        (FsFlags::ST_NOSUID, MsFlags::MS_NOSUID),
-        (FsFlags::ST_NODEV, MsFlags::MS_NODEV),
-        (FsFlags::ST_NOEXEC, MsFlags::MS_NOEXEC),
-        (FsFlags::ST_NOATIME, MsFlags::MS_NOATIME),
-        (FsFlags::ST_NODIRATIME, MsFlags::MS_NODIRATIME),
-        (FsFlags::ST_RELATIME, MsFlags::MS_RELATIME),
-    ] {
-        if has.contains(has_flag) {
-            flags |= flag;
-        }
-    }
-    mount(none, to, none, flags, none)
 }
 
 #[cfg(test)]
