@@ -11,7 +11,10 @@ use std::{
     },
     path::Path,
     process::{ChildStderr, ChildStdout, Command, Stdio},
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        mpsc::{self, Receiver},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -29,7 +32,7 @@ use crate::rpc::{Launch, Output, Program, Reply, Request};
 
 /// Ends this process when the one that started it ends.
 pub(crate) fn die_with_parent() {
-    // A failure leaves the lifeline, which serves the same end.
+    // Where it fails, or the parent is gone already, a cluster's init has its lifeline, and a node's ends with the cluster's.
     let _ = nix::sys::prctl::set_pdeathsig(Signal::SIGKILL);
 }
 
@@ -145,11 +148,18 @@ impl Children {
             }
             true
         };
-        let _ = kill(pid, Signal::SIGTERM);
+        // With the table locked nobody reaps: the id is still its own.
+        let signal = |signal| {
+            let table = self.lock();
+            if table.programs.get(name).is_some_and(|p| p.ended.is_none()) {
+                let _ = kill(pid, signal);
+            }
+        };
+        signal(Signal::SIGTERM);
         if gone(grace) {
             return Ok(());
         }
-        let _ = kill(pid, Signal::SIGKILL);
+        signal(Signal::SIGKILL);
         if gone(Duration::from_secs(10)) {
             Ok(())
         } else {
@@ -182,10 +192,12 @@ impl Children {
         };
         let pid = child.id() as i32;
         let (out, err) = (child.stdout.take(), child.stderr.take());
-        let out = thread::spawn(move || out.map(slurp::<ChildStdout>).unwrap_or_default());
-        let err = thread::spawn(move || err.map(slurp::<ChildStderr>).unwrap_or_default());
+        // Threads, and none is joined: a program may not read its input, and what it leaves behind may hold its output open.
+        let out = in_thread(move || out.map(slurp::<ChildStdout>).unwrap_or_default());
+        let err = in_thread(move || err.map(slurp::<ChildStderr>).unwrap_or_default());
         if let Some(mut pipe) = child.stdin.take() {
-            let _ = pipe.write_all(stdin.as_bytes());
+            let input = stdin.to_owned();
+            thread::spawn(move || pipe.write_all(input.as_bytes()));
         }
         let deadline = Instant::now() + limit;
         let mut table = self.lock();
@@ -204,9 +216,12 @@ impl Children {
                 .0;
         };
         table.loose.remove(&pid);
+        if status.is_none() {
+            // With the table locked nobody reaps: the id is still its own.
+            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+        }
         drop(table);
         let Some(status) = status else {
-            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
             return Err(format!(
                 "{} did not end within {} s",
                 argv[0],
@@ -218,10 +233,19 @@ impl Children {
             WaitStatus::Signaled(_, signal, _) => 128 + signal as i32,
             _ => 255,
         };
+        let whole = |pipe: Receiver<String>| {
+            let left = deadline.saturating_duration_since(Instant::now());
+            pipe.recv_timeout(left.max(LAST_WORDS)).map_err(|_| {
+                format!(
+                    "{} ended, but something that it started holds its output open; redirect the output of what shall stay",
+                    argv[0]
+                )
+            })
+        };
         Ok(Output {
             code,
-            stdout: out.join().unwrap_or_default(),
-            stderr: err.join().unwrap_or_default(),
+            stdout: whole(out)?,
+            stderr: whole(err)?,
         })
     }
 
@@ -258,6 +282,16 @@ fn command(argv: &[String], env: &BTreeMap<String, String>) -> Result<Command, S
     let mut command = Command::new(program);
     command.args(args).env_clear().envs(env);
     Ok(command)
+}
+
+/// What reading may take after a program has ended, also at the end of a limit.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+fn in_thread(read: impl FnOnce() -> String + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    // Nobody may be waiting any more.
+    thread::spawn(move || drop(sender.send(read())));
+    receiver
 }
 
 fn slurp<R: Read>(mut pipe: R) -> String {
@@ -332,7 +366,7 @@ pub(crate) fn carry_connections(to: std::net::SocketAddr) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     thread::Builder::new().name("carry".into()).spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_io()
+            .enable_all()
             .build();
         let Ok(runtime) = runtime else { return };
         runtime.block_on(async move {
@@ -341,7 +375,8 @@ pub(crate) fn carry_connections(to: std::net::SocketAddr) -> io::Result<()> {
             };
             loop {
                 let Ok((mut near, _)) = listener.accept().await else {
-                    tokio::task::yield_now().await;
+                    // Out of descriptors, for example: trying at once would take a core and help nobody.
+                    tokio::time::sleep(Duration::from_millis(50)).await;
                     continue;
                 };
                 tokio::spawn(async move {

@@ -1,5 +1,6 @@
 //! One real cluster, seen from inside its pods and nodes and from outside: what a claim shows, that nothing leaves, that nothing
-//! of the machine is changed. Each check is a test; all share the cluster, which starts with the first and ends after the last.
+//! of the machine is changed. Each check is a test; all of a process share the cluster, which starts with the first and ends after
+//! the last. nextest has a process for each test, and so a cluster for each: `cargo test` is the cheaper way here.
 #![forbid(unsafe_code)]
 
 #[path = "support/mod.rs"]
@@ -11,6 +12,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use cluster::{Cluster, ClusterSpec, NodeShape, Progress, Running};
 use k8s_openapi::api::core::v1::{Pod, Secret};
@@ -48,6 +50,9 @@ fn main() -> ExitCode {
         }),
         trial("each_component_may_do_its_own_work_only", |w| {
             w.block_on(identities(w))
+        }),
+        trial("what_a_node_runs_ends_within_its_limit", |w| {
+            w.block_on(limits(w))
         }),
         trial("evidence_is_gathered_whole", |w| w.block_on(evidence(w))),
         trial("the_machines_settings_are_as_before", settings),
@@ -362,6 +367,14 @@ async fn no_uplink(world: &World) -> Outcome {
     .await?;
     for name in ["inside", "on-node"] {
         pods.running(name).await?;
+        // A program that is not there would reach nobody either.
+        let (missing, there) = pods
+            .exec(
+                name,
+                "for p in nc ping nslookup timeout; do command -v $p || exit; done",
+            )
+            .await?;
+        ensure(there, || format!("{name} lacks a program: {missing}"))?;
         for command in &reach {
             let (output, reached) = pods
                 .exec(name, &format!("timeout 5 {command} </dev/null"))
@@ -453,7 +466,35 @@ async fn privileged(world: &World) -> Outcome {
     // As on a real node: privileged means all of the node's devices, and so all of its cards.
     let (devices, there) = pods.exec("host", "ls /dev/nvidia0 && hostname").await?;
     ensure(there && devices.contains("node-1"), || devices.clone())?;
+    // All but the disks, which are the machine's own.
+    let (opened, refused) = pods
+        .exec(
+            "host",
+            "for d in $(find /dev -type b); do ! head -c 1 $d || exit; done",
+        )
+        .await?;
+    ensure(refused, || format!("a disk can be read: {opened}"))?;
     pods.delete(&["host"]).await
+}
+
+async fn limits(world: &World) -> Outcome {
+    let node = world.node().await?;
+    let limit = Duration::from_secs(1);
+    for (script, says) in [
+        ("exec sleep 60", "did not end within 1 s"),
+        ("sleep 60 & echo hi", "holds its output open"),
+    ] {
+        let begun = Instant::now();
+        let text = match node.exec_with(&["sh", "-c", script], "", limit).await {
+            Ok(output) => format!("{output:?}"),
+            Err(error) => error.to_string(),
+        };
+        ensure(text.contains(says), || format!("{script}: {text}"))?;
+        ensure(begun.elapsed() < 5 * limit, || {
+            format!("{script} took {:?}", begun.elapsed())
+        })?;
+    }
+    Ok(())
 }
 
 const DRIVER: &str = "gpu-kubelet-plugin-node-1";

@@ -6,7 +6,7 @@ use std::{fs, time::Duration};
 use crate::{
     error::{Error, Result},
     progress::Silent,
-    running::Node,
+    running::{Node, first_ended},
     wait::{Look, Waiter},
 };
 
@@ -63,6 +63,11 @@ impl Node {
         let what = format!("the kubelet of {} to register the driver", self.name());
         waiter
             .until(&what, LIMIT, async || {
+                first_ended(
+                    &self.control.programs().await?,
+                    self.name(),
+                    "while its driver registered",
+                )?;
                 let log = fs::read(self.log("kubelet")).unwrap_or_default();
                 let from = usize::try_from(started.log_length)
                     .unwrap_or(0)
