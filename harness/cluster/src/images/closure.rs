@@ -12,7 +12,7 @@ use super::error::Error;
 
 /// A library or loader with the path under which the loader looks for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SharedObject {
+pub(super) struct SharedObject {
     /// Absolute, as the loader or the program spells it.
     pub path: String,
     /// Its content.
@@ -22,15 +22,8 @@ pub struct SharedObject {
 /// Libraries that programs people bring along need although ours do not: all part of the C library.
 const USUAL: &[&str] = &["libdl.so.2", "libm.so.6", "libpthread.so.0", "librt.so.1"];
 
-/// What one program or library needs, with its loader.
-///
-/// # Errors
-/// When it is no ELF file of this machine or a library is missing.
-pub fn closure(name: &str, bytes: &[u8]) -> Result<Vec<SharedObject>, Error> {
-    closure_of_all([&(name, bytes)].into_iter())
-}
-
-/// What several need together, in the order of their paths.
+/// What several programs and libraries need together, with their loaders, in the order of their paths. An error when one is no ELF
+/// file of this machine or a library is missing.
 pub(super) fn closure_of_all<'a>(
     clients: impl Iterator<Item = &'a (&'a str, &'a [u8])>,
 ) -> Result<Vec<SharedObject>, Error> {
@@ -154,6 +147,10 @@ fn parse_list(text: &str) -> Result<Vec<String>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn closure(name: &str, bytes: &[u8]) -> Result<Vec<SharedObject>, Error> {
+        closure_of_all([&(name, bytes)].into_iter())
+    }
 
     #[test]
     fn the_loaders_list_is_read() {

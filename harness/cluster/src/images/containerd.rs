@@ -5,7 +5,7 @@ use super::PAUSE;
 
 /// Where containerd finds and keeps its things, as the node sees them.
 #[derive(Debug, Clone)]
-pub struct ContainerdPaths {
+pub(crate) struct ContainerdPaths {
     /// Images and snapshots; on a real disk.
     pub root: PathBuf,
     /// State of running containers; on a tmpfs.
@@ -26,7 +26,7 @@ pub struct ContainerdPaths {
 
 /// The configuration file, version 3, for containerd 2.4.
 #[must_use]
-pub fn containerd_config(paths: &ContainerdPaths) -> String {
+pub(crate) fn containerd_config(paths: &ContainerdPaths) -> String {
     let quote =
         |path: &PathBuf| toml::Value::String(path.to_string_lossy().into_owned()).to_string();
     format!(
@@ -93,7 +93,7 @@ disabled_plugins = [
 /// `hosts.toml` for every registry: pulls go to a port of this node's own loopback on which nothing listens, so an image that
 /// is not there fails at once, as a pull from a dead registry does, and no name is asked for and no packet sent.
 #[must_use]
-pub fn registry_config() -> &'static str {
+pub(crate) fn registry_config() -> &'static str {
     "server = \"http://127.0.0.1:9\"\n\n[host.\"http://127.0.0.1:9\"]\n  capabilities = [\"pull\", \"resolve\"]\n"
 }
 

@@ -15,8 +15,8 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-pub use closure::{SharedObject, closure};
-pub use containerd::{ContainerdPaths, containerd_config, registry_config};
+use closure::SharedObject;
+pub(crate) use containerd::{ContainerdPaths, containerd_config, registry_config};
 pub use error::Error;
 use sha2::{Digest as _, Sha256};
 

@@ -20,7 +20,7 @@ use super::surroundings::{DeviceKind, DeviceNumber, Surroundings};
 /// | our hook first among `createContainer` | NVIDIA's hooks read `/proc/driver/nvidia` in the container |
 /// | and all of [`adapt_process`] | |
 #[must_use]
-pub fn adapt(mut spec: Value, bundle: &Path, node: &Surroundings) -> Value {
+pub(super) fn adapt(mut spec: Value, bundle: &Path, node: &Surroundings) -> Value {
     if let Some(process) = spec.get_mut("process") {
         let taken = process.take();
         *process = adapt_process(taken, node);
@@ -45,7 +45,7 @@ pub fn adapt(mut spec: Value, bundle: &Path, node: &Surroundings) -> Value {
 /// Fits the process of a container, or the one of `exec --process`, to the node: user 0, no further groups, no OOM
 /// score, no label that cannot be set, limits and capabilities no higher than those the node has.
 #[must_use]
-pub fn adapt_process(mut process: Value, node: &Surroundings) -> Value {
+pub(super) fn adapt_process(mut process: Value, node: &Surroundings) -> Value {
     let Some(fields) = process.as_object_mut() else {
         return process;
     };

@@ -15,7 +15,7 @@ use super::error::Error;
 use crate::ns::mounts::{bind_tree, read_only};
 
 /// What the node covers with files of its own and a container must see alike.
-pub const COVERED: [&str; 4] = [
+const COVERED: [&str; 4] = [
     "/proc/driver",
     "/proc/devices",
     "/proc/modules",

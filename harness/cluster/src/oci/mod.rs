@@ -19,11 +19,9 @@ mod kill;
 mod surroundings;
 mod wrapper;
 
-pub use adapt::{adapt, adapt_process};
 pub use error::Error;
-pub use hook::{COVERED, hook_main};
-pub use surroundings::{DeviceKind, DeviceNumber, Surroundings};
-pub use wrapper::{Settings, install, wrapper_main};
+pub use hook::hook_main;
+pub use wrapper::{install, wrapper_main};
 
 /// The name under which containerd calls the wrapper, and the name of its symlink.
 pub const WRAPPER: &str = "sliceproof-oci";

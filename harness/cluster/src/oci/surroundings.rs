@@ -8,7 +8,7 @@ use nix::sys::resource::{Resource, getrlimit};
 
 /// Character or block device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum DeviceKind {
+pub(super) enum DeviceKind {
     /// `c` (or `u`) in an OCI spec.
     Character,
     /// `b` in an OCI spec.
@@ -17,7 +17,7 @@ pub enum DeviceKind {
 
 /// A device's kind, major and minor number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct DeviceNumber {
+pub(super) struct DeviceNumber {
     /// Character or block.
     pub kind: DeviceKind,
     /// Major number.
@@ -28,7 +28,7 @@ pub struct DeviceNumber {
 
 /// The part of the node's state that decides how a bundle is adapted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Surroundings {
+pub(super) struct Surroundings {
     /// Names (`CAP_CHOWN` …) in this process's bounding set: no process below can have another.
     pub capabilities: BTreeSet<String>,
     /// Hard limits by OCI name (`RLIMIT_NOFILE` …); raising one needs a right that a user namespace does not give.
@@ -41,7 +41,7 @@ pub struct Surroundings {
 
 impl Surroundings {
     /// Looks at this process and at the given device paths of its node.
-    pub fn observe(
+    pub(super) fn observe(
         device_paths: impl IntoIterator<Item = PathBuf>,
         hook: Option<PathBuf>,
     ) -> Surroundings {

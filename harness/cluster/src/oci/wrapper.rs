@@ -21,7 +21,7 @@ use super::surroundings::Surroundings;
 /// What the wrapper must know, kept in a file beside its symlink because the shim hands on little of its environment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Settings {
+pub(super) struct Settings {
     /// Version of this file: [`Settings::VERSION`].
     pub version: u32,
     /// The real runc.
@@ -32,7 +32,7 @@ pub struct Settings {
 
 impl Settings {
     /// The version that this program writes and reads.
-    pub const VERSION: u32 = 1;
+    const VERSION: u32 = 1;
 
     fn file_for(wrapper: &Path) -> PathBuf {
         wrapper.with_extension("json")
