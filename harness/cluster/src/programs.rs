@@ -1,5 +1,5 @@
 //! Where each real program lies. Not how it got there: `components` finds, builds and caches them.
-//! A table of names and absolute paths, taken from `components::Installed` or from a folder.
+//! A table of names and absolute paths, taken from `components::Installed`.
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -49,22 +49,6 @@ impl Programs {
         Ok(Programs(
             Self::NEEDED.iter().map(path).collect::<Result<_>>()?,
         ))
-    }
-
-    /// Programs built by hand: file name = component name (the CNI plugins also without `cni-`).
-    pub fn from_dir(dir: &Path) -> Self {
-        let find = |name: &str| {
-            [name, name.trim_start_matches("cni-")]
-                .iter()
-                .map(|f| dir.join(f))
-                .find(|p| p.is_file())
-        };
-        Programs::new(
-            Self::NEEDED
-                .iter()
-                .chain(&["kubectl"])
-                .filter_map(|n| find(n).map(|p| ((*n).to_owned(), p))),
-        )
     }
 
     /// Adds or replaces one.

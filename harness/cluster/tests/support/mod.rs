@@ -1,7 +1,7 @@
 //! What tests over a real cluster share: where the programs come from, and small helpers over its API.
 #![allow(dead_code, reason = "each test program uses its own part")]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use cluster::Programs;
@@ -19,14 +19,12 @@ const PROGRAMS: &str = "SLICEPROOF_TEST_PROGRAMS";
 
 /// The real programs: from the folder that `SLICEPROOF_TEST_PROGRAMS` names, else from the components' cache (built if need be).
 pub(crate) fn programs() -> Outcome<Programs> {
-    if let Some(folder) = std::env::var_os(PROGRAMS) {
-        return Ok(Programs::from_dir(&PathBuf::from(folder)));
-    }
-    let catalog = components::Catalog::embedded().map_err(|e| e.to_string())?;
-    let installed = catalog
-        .ensure(Programs::NEEDED, &*components::progress::auto())
-        .map_err(|e| e.to_string())?;
-    Programs::from_installed(&installed).map_err(|e| e.to_string())
+    let installed = match std::env::var_os(PROGRAMS) {
+        Some(folder) => components::Installed::from_dir(Path::new(&folder)),
+        None => components::Catalog::embedded()
+            .and_then(|catalog| catalog.ensure(Programs::NEEDED, &*components::progress::auto())),
+    };
+    Programs::from_installed(&installed.map_err(|e| e.to_string())?).map_err(|e| e.to_string())
 }
 
 /// One namespace of a running cluster's API.
