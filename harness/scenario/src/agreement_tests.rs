@@ -92,10 +92,13 @@ fn what_fits_together_is_left_alone() {
     assert_eq!(disagreements(&pools(), &[], &cards(&[])), [""; 0]);
 }
 
+/// Who holds which device, the card's GPU instances as (profile id, start, size), and what must be said.
+type Contradiction<'a> = (&'a [Held], &'a [(u32, u32, u32)], &'a str);
+
 #[test]
 fn every_contradiction_is_named() {
     let zero = "gpu-0-mig-1g5gb-19-0";
-    let cases: [(&[Held], &[(u32, u32, u32)], &str); 8] = [
+    let cases: [Contradiction<'_>; 8] = [
         (
             &[held("a", zero), held("b", zero)],
             &[(19, 0, 1)],
