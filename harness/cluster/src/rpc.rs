@@ -47,6 +47,21 @@ pub(crate) enum Request {
     EnterHost { dir: PathBuf },
 }
 
+/// What an init may take to answer, beyond the time that the request itself allows: it forks and mounts, and may have to wait
+/// for a processor.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+impl Request {
+    /// How long to wait for the answer.
+    fn limit(&self) -> Duration {
+        let own = match self {
+            Self::Stop { grace_ms: ms, .. } | Self::Run { limit_ms: ms, .. } => *ms,
+            Self::Start(_) | Self::Status | Self::Exists { .. } | Self::EnterHost { .. } => 0,
+        };
+        PATIENCE.saturating_add(Duration::from_millis(own))
+    }
+}
+
 /// One row of an init's table.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
 pub(crate) struct Program {
@@ -146,10 +161,15 @@ impl Client {
             doing: format!("{doing} ({})", self.who),
             message,
         };
-        match talk.await {
-            Ok(Reply::Refused(message)) => Err(refused(message)),
-            Ok(reply) => Ok(reply),
-            Err(e) => Err(refused(format!("its init does not answer: {e}"))),
+        let limit = request.limit();
+        match tokio::time::timeout(limit, talk).await {
+            Ok(Ok(Reply::Refused(message))) => Err(refused(message)),
+            Ok(Ok(reply)) => Ok(reply),
+            Ok(Err(e)) => Err(refused(format!("its init does not answer: {e}"))),
+            Err(_) => Err(refused(format!(
+                "its init has not answered within {} seconds",
+                limit.as_secs()
+            ))),
         }
     }
 
@@ -222,5 +242,28 @@ impl Client {
             doing: format!("talk to {}", self.who),
             message: format!("unexpected answer {reply:?}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_init_that_is_silent_does_not_hold_up_for_ever() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let socket = dir.path().join("init.sock");
+        // Connections are taken by the kernel and nobody reads them.
+        let _silent = bind(&socket).expect("bind");
+        let client = Client::new(socket, "node-1");
+        let grace = Duration::from_secs(5);
+        let limit = PATIENCE + grace;
+        let begun = tokio::time::Instant::now();
+        let error = client.stop("kubelet", grace).await.expect_err("no answer");
+        let text = error.to_string();
+        assert!(text.contains("stop kubelet (node-1)"), "{text}");
+        let said = format!("has not answered within {} seconds", limit.as_secs());
+        assert!(text.contains(&said), "{text}");
+        assert_eq!(begun.elapsed().as_secs(), limit.as_secs());
     }
 }
