@@ -268,14 +268,18 @@ impl Lines {
             counts.push(format!("{} not run", totals.not_run));
         }
         let counts = counts.join(", ");
-        let verdict = match end {
-            RunEnd::Passed => self.paint(GREEN, &format!("passed: {counts}")),
-            RunEnd::Failed => self.paint(RED, &format!("failed: {counts}")),
-            RunEnd::Interrupted => self.paint(YELLOW, &format!("interrupted: {counts}")),
-            RunEnd::NothingRan => self.paint(YELLOW, "nothing ran"),
-            RunEnd::Broken { message } => self.paint(RED, &format!("could not run: {message}")),
-        };
-        lines.push(format!("{verdict} in {}", human(millis)));
+        let took = human(millis);
+        let timed = |colour, verdict: &str| format!("{} in {took}", self.paint(colour, verdict));
+        lines.push(match end {
+            RunEnd::Passed => timed(GREEN, &format!("passed: {counts}")),
+            RunEnd::Failed => timed(RED, &format!("failed: {counts}")),
+            RunEnd::Interrupted => timed(YELLOW, &format!("interrupted: {counts}")),
+            RunEnd::NothingRan => timed(YELLOW, "nothing ran"),
+            // The reason may have several lines, so the time stands before it.
+            RunEnd::Broken { message } => {
+                self.paint(RED, &format!("could not run, after {took}: {message}"))
+            }
+        });
         // Said when it happened, and once more where it is read: how to reach a cluster that was kept.
         for notice in &results.notices {
             lines.push(format!("{} {notice}", self.paint(YELLOW, "note")));

@@ -394,27 +394,31 @@ fn the_files_of_a_run() {
     }
 }
 
+/// The same run, but it could not go on.
+fn broken(message: &str) -> Vec<Event> {
+    events()
+        .into_iter()
+        .map(|event| match event.what {
+            What::RunFinished { .. } => Event {
+                what: What::RunFinished {
+                    end: RunEnd::Broken {
+                        message: message.to_owned(),
+                    },
+                    exit_code: 2,
+                    millis: 1,
+                },
+                ..event
+            },
+            _ => event,
+        })
+        .collect()
+}
+
 #[test]
 fn a_broken_run_is_red_in_junit() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut sink = FileSinks::open(folder.path()).expect("opened");
-    for event in events() {
-        if !matches!(event.what, What::RunFinished { .. }) {
-            sink.on(&event);
-            continue;
-        }
-        let end = RunEnd::Broken {
-            message: "etcd ended".to_owned(),
-        };
-        sink.on(&Event {
-            what: What::RunFinished {
-                end,
-                exit_code: 2,
-                millis: 1,
-            },
-            ..event
-        });
-    }
+    broken("etcd ended").iter().for_each(|event| sink.on(event));
     sink.finish().expect("written");
     let junit = std::fs::read_to_string(folder.path().join("junit.xml")).expect("read");
     assert!(
@@ -422,6 +426,17 @@ fn a_broken_run_is_red_in_junit() {
         "{junit}"
     );
     assert!(!junit.contains("skipped=\"1\""), "{junit}");
+}
+
+#[test]
+fn nothing_is_glued_to_the_reason_of_a_broken_run() {
+    let buffer = Buffer::default();
+    let mut sink = Plain::new(buffer.clone(), "target/runs/x");
+    broken("no `go` on PATH\nInstall Go")
+        .iter()
+        .for_each(|event| sink.on(event));
+    let text = buffer.text();
+    assert!(text.lines().any(|line| line == "Install Go"), "{text}");
 }
 
 #[test]
