@@ -105,8 +105,10 @@ fn passed_on(name: &str) -> bool {
         "OUT_DIR",
         "NUM_JOBS",
     ];
-    const SETTINGS: [&str; 5] = [
+    const SETTINGS: [&str; 6] = [
         "CARGO_NET_",
+        // A quicker payload for someone who changes it every minute.
+        "CARGO_PROFILE_PAYLOAD_",
         "CARGO_HTTP_",
         "CARGO_REGISTRIES_",
         "CARGO_REGISTRY_",
