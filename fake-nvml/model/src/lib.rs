@@ -3,6 +3,7 @@
 //! Data comes from the YAML catalogue (feature `catalog`) and goes out as [`Machine`], which `gpu-store` keeps.
 #![forbid(unsafe_code)]
 
+mod board;
 pub mod caps;
 #[cfg(feature = "catalog")]
 pub mod catalog;
@@ -24,6 +25,7 @@ mod telemetry;
 mod units;
 mod uuid;
 
+pub use board::{Board, SupportedClocks};
 #[cfg(feature = "catalog")]
 pub use catalog::{Catalog, CatalogError, Confidence, FactRow, Model, UnknownModel};
 pub use clients::{Client, Clients, Scope};

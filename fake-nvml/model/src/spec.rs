@@ -2,6 +2,7 @@
 //! Not here: confidence and sources (`catalog`, which this is made from), the state of a card (`machine`).
 //! Values come from the catalogue; `None` stands for what the catalogue marks `unknown`.
 use crate::{
+    board::Board,
     ids::ProfileId,
     units::{Celsius, MHz, MiB, MilliWatts, Slices},
 };
@@ -59,6 +60,8 @@ pub struct Spec {
     pub nvlink: Option<NvLink>,
     /// PCI Express.
     pub pcie: Option<Pcie>,
+    /// What else the board has.
+    pub board: Board,
     /// Partitioning; `None` if the model has no MIG.
     pub mig: Option<MigSpec>,
 }

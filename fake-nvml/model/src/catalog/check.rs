@@ -6,6 +6,7 @@ use super::{
     file::{self, Confidence, Fact, File},
 };
 use crate::{
+    board::{Board, SupportedClocks},
     geometry,
     ids::ProfileId,
     naming,
@@ -111,6 +112,7 @@ impl<'a> Checker<'a> {
                 generation: p.generation,
                 width: p.width,
             }),
+            board: self.board(&parsed.board)?,
             mig: None,
         };
         self.must(
@@ -434,6 +436,32 @@ impl<'a> Checker<'a> {
             },
         )?;
         Ok(profile)
+    }
+
+    fn board(&self, board: &file::Board) -> Result<Board, CatalogError> {
+        Ok(Board {
+            supported_clocks: self
+                .maybe(&board.supported_clocks_mhz)?
+                .map(|c| SupportedClocks {
+                    lowest: MHz(c.lowest),
+                    step: MHz(c.step),
+                    low: c.low.map(|low| (MHz(low.memory), MHz(low.graphics))),
+                }),
+            memory_bus_width: self.maybe(&board.memory_bus_width_bits)?.copied(),
+            cuda_cores: self.maybe(&board.cuda_cores)?.copied(),
+            temperature_limit: self
+                .maybe(&board.temperature_limit_c)?
+                .map(|limit| Celsius(*limit)),
+            memory_sensor: self.maybe(&board.memory_sensor)?.copied(),
+            average_power: self.maybe(&board.average_power)?.copied(),
+            fabric: self.maybe(&board.fabric)?.copied(),
+            c2c: self.maybe(&board.c2c)?.copied(),
+        })
+    }
+
+    /// A fact that a file may leave out.
+    fn maybe<'f, T>(&self, fact: &'f Option<Fact<T>>) -> Result<Option<&'f T>, CatalogError> {
+        fact.as_ref().map_or(Ok(None), |fact| self.fact(fact))
     }
 
     fn power(&self, fact: &Fact<file::Power>) -> Result<Option<PowerLimits>, CatalogError> {

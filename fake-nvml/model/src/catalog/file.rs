@@ -54,6 +54,8 @@ pub(super) struct File {
     pub(super) sources: BTreeMap<String, String>,
     pub(super) identity: Identity,
     #[serde(default)]
+    pub(super) board: Board,
+    #[serde(default)]
     pub(super) mig: Option<Mig>,
     #[serde(default)]
     pub(super) notes: Vec<String>,
@@ -90,6 +92,28 @@ pub(super) struct Identity {
     pub(super) min_driver_for_mig: Option<Fact<String>>,
     #[serde(default)]
     pub(super) driver_versions_seen: Option<Fact<Vec<String>>>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Board {
+    pub(super) supported_clocks_mhz: Option<Fact<SupportedClocks>>,
+    pub(super) memory_bus_width_bits: Option<Fact<u32>>,
+    pub(super) cuda_cores: Option<Fact<u32>>,
+    pub(super) temperature_limit_c: Option<Fact<i32>>,
+    pub(super) memory_sensor: Option<Fact<bool>>,
+    pub(super) average_power: Option<Fact<bool>>,
+    pub(super) fabric: Option<Fact<bool>>,
+    pub(super) c2c: Option<Fact<bool>>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SupportedClocks {
+    pub(super) lowest: u32,
+    pub(super) step: u32,
+    #[serde(default)]
+    pub(super) low: Option<AppClocks>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
