@@ -3,7 +3,7 @@
 //! Programs come from a work folder below it; paths go to `catalog`.
 //!
 //! ```text
-//! components/entries/NAME-VERSION-DIGEST/{NAME, manifest.json}
+//! components/entries/NAME-VERSION-DIGEST/{NAME, manifest.json}, and a folder that the program needs beside it (a Python environment)
 //! components/locks/LABEL.lock        held (flock) while the label's programs are made; the kernel drops it with the process
 //! components/work/XXXX, XXXX.lock    one run's work folder, and the lock that says that its owner lives
 //! ```
@@ -48,6 +48,20 @@ pub(crate) struct Manifest {
     pub(crate) size: u64,
     modified_ns: i128,
     made_unix: u64,
+    /// The folder that the program needs beside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    beside: Option<Beside>,
+}
+
+/// A folder beside a program.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Beside {
+    /// Its name.
+    pub(crate) name: String,
+    /// A file in it that must be executable, through links that lead out of the cache: the environment's Python.
+    pub(crate) needs: PathBuf,
+    /// Digest over its files.
+    pub(crate) sha256: String,
 }
 
 /// A finished program.
@@ -154,6 +168,19 @@ impl Cache {
                 Err(error) => return Look::Damaged(format!("its program: {error}")),
             }
         }
+        if let Some(beside) = &manifest.beside {
+            let tree = folder.join(&beside.name);
+            if !is_executable(&tree.join(&beside.needs)) {
+                return Look::Damaged(format!("{} is gone", tree.join(&beside.needs).display()));
+            }
+            match thorough.then(|| digest::of_tree(&tree)) {
+                Some(Ok(seen)) if seen != beside.sha256 => {
+                    return Look::Damaged(format!("{} is not as it was put there", tree.display()));
+                }
+                Some(Err(error)) => return Look::Damaged(format!("{}: {error}", tree.display())),
+                _ => {}
+            }
+        }
         if !as_left {
             let renewed = Manifest {
                 modified_ns: modified_ns(&meta),
@@ -220,6 +247,18 @@ impl Cache {
         origin: String,
         work: &Work,
     ) -> Result<Entry> {
+        self.store_with(key, program, None, origin, work)
+    }
+
+    /// As [`Cache::store`], with a folder that the program needs beside it, and the file in it that must be executable.
+    pub(crate) fn store_with(
+        &self,
+        key: &Key,
+        program: &Path,
+        beside: Option<(&Path, &Path)>,
+        origin: String,
+        work: &Work,
+    ) -> Result<Entry> {
         let stage = work.path().join(format!("entry-{}", key.name));
         fs::create_dir_all(&stage).map_err(Error::cache("make", &stage))?;
         let staged = stage.join(&key.name);
@@ -230,6 +269,20 @@ impl Cache {
             .and_then(|file| file.sync_all().and_then(|()| file.metadata()))
             .map_err(Error::cache("write out", &staged))?;
         let sha256 = digest::of_file(&staged).map_err(Error::cache("read", &staged))?;
+        let beside = match beside {
+            None => None,
+            Some((tree, needs)) => {
+                let name = tree.file_name().unwrap_or_default();
+                let placed = stage.join(name);
+                fs::rename(tree, &placed).map_err(Error::cache("move a folder to", &placed))?;
+                let sha256 = digest::of_tree(&placed).map_err(Error::cache("read", &placed))?;
+                Some(Beside {
+                    name: name.to_string_lossy().into_owned(),
+                    needs: needs.to_owned(),
+                    sha256,
+                })
+            }
+        };
         let manifest = Manifest {
             format: FORMAT,
             name: key.name.clone(),
@@ -243,6 +296,7 @@ impl Cache {
                 .duration_since(UNIX_EPOCH)
                 .unwrap_or_default()
                 .as_secs(),
+            beside,
         };
         write_beside(&stage, &manifest)
             .and_then(|()| sync_folder(&stage))

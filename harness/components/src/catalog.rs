@@ -13,9 +13,10 @@ use crate::error::{Error, Result};
 use crate::go::{Go, Group};
 use crate::host::Host;
 use crate::installed::{Installed, InstalledComponent};
-use crate::lock::{Component, DebSource, Lock, Source};
+use crate::lock::{Component, DebSource, Lock, PythonSource, Source};
 use crate::overrides::{Named, Overrides};
 use crate::progress::{Event, Progress};
+use crate::python;
 use crate::space;
 
 /// A lock file on a machine.
@@ -70,16 +71,20 @@ impl Catalog {
     pub fn embedded() -> Result<Self> {
         let file = Path::new("components.lock (embedded)");
         let lock = Lock::parse(embedded::LOCK, file, |wanted| {
-            let found = embedded::MODULES.iter().find(|(name, ..)| *name == wanted);
-            found.map(|(_, go_mod, go_sum)| ((*go_mod).to_owned(), (*go_sum).to_owned())).ok_or_else(|| Error::Lock {
-                file: file.to_owned(),
-                problem: format!("module {wanted} is not embedded; add it to harness/components/src/embedded.rs"),
-            })
+            let found = embedded::FILES.iter().find(|(name, _)| *name == wanted);
+            found
+                .map(|(_, text)| (*text).to_owned())
+                .ok_or_else(|| Error::Lock {
+                    file: file.to_owned(),
+                    problem: format!(
+                        "{wanted} is not embedded; add it to harness/components/src/embedded.rs"
+                    ),
+                })
         })?;
         Self::new(lock, PathBuf::new(), Host::current())
     }
 
-    /// Another lock file, on this machine. Its module files lie beside it, in `go/<module>/`.
+    /// Another lock file, on this machine. Its module files lie beside it, in `go/<module>/`, its Python requirements in `python/`.
     pub fn open(file: &Path) -> Result<Self> {
         Self::open_on(file, Host::current())
     }
@@ -98,13 +103,9 @@ impl Catalog {
             "Name an existing lock file, or leave it out to use the one that sliceproof carries.",
         )?;
         let base = file.parent().unwrap_or(Path::new("")).to_owned();
-        let lock = Lock::parse(&text, file, |module| {
-            let folder = base.join("go").join(module);
-            let remedy = "A [go.NAME] table of the lock file needs go/NAME/go.mod and go/NAME/go.sum beside it.";
-            Ok((
-                read(&folder.join("go.mod"), remedy)?,
-                read(&folder.join("go.sum"), remedy)?,
-            ))
+        let lock = Lock::parse(&text, file, |beside| {
+            let remedy = "A [go.NAME] table of the lock file needs go/NAME/go.mod and go/NAME/go.sum beside it, a python source its python/NAME.txt.";
+            read(&base.join(beside), remedy)
         })?;
         Self::new(lock, base, host)
     }
@@ -269,7 +270,7 @@ impl Catalog {
                     origin: "the lock file".to_owned(),
                 })
             }),
-            Source::Go(_) | Source::Deb(_) => named,
+            Source::Go(_) | Source::Deb(_) | Source::Python(_) => named,
         }
     }
 
@@ -291,14 +292,25 @@ impl Catalog {
                         .add_all("tags", &build.tags)
                         .add_all("ldflags", &build.ldflags)
                         .add("go.mod", &build.go_mod)
-                        .add("go.sum", &build.go_sum),
+                        .add("go.sum", &build.go_sum)
+                        .add_own(&build.own),
                     None => inputs,
                 }
             }
-            Source::Deb(source) => inputs
-                .add("package", &source.package)
-                .add("file", &source.file.to_string_lossy())
-                .add("release", &deb::release()),
+            Source::Deb(source) => {
+                let inputs = inputs
+                    .add("package", &source.package)
+                    .add("file", &source.file.to_string_lossy())
+                    .add("release", &deb::release());
+                if source.dynamic {
+                    inputs.add("dynamic", "1")
+                } else {
+                    inputs
+                }
+            }
+            Source::Python(source) => inputs
+                .add("requirements", &source.text)
+                .add("module", source.module.as_deref().unwrap_or_default()),
             Source::Path(source) => inputs.add("file", &source.file.to_string_lossy()),
         };
         Key {
@@ -339,8 +351,14 @@ impl Catalog {
         };
         let mut made = Vec::new();
         for component in missing {
-            if let Source::Deb(source) = &component.source {
-                made.push(self.make_deb(&cache, component, source, progress)?);
+            match &component.source {
+                Source::Deb(source) => {
+                    made.push(self.make_deb(&cache, component, source, progress)?)
+                }
+                Source::Python(source) => {
+                    made.push(self.make_python(&cache, component, source, progress)?)
+                }
+                Source::Go(_) | Source::Path(_) => {}
             }
         }
         for group in &groups {
@@ -434,6 +452,31 @@ impl Catalog {
         let work = cache.work()?;
         let taken = deb::take(&self.host, &component.name, source, work.path(), progress)?;
         let entry = cache.store(&self.key(component), &taken.program, taken.origin, &work)?;
+        Ok(cached_component(component, &entry))
+    }
+
+    fn make_python(
+        &self,
+        cache: &Cache,
+        component: &Component,
+        source: &PythonSource,
+        progress: &dyn Progress,
+    ) -> Result<InstalledComponent> {
+        let label = format!("python-{}", component.name);
+        let _lock = self.lock_label(cache, &label, &component.name, progress)?;
+        if let Look::Present(entry) = cache.look(&self.key(component), false) {
+            return Ok(cached_component(component, &entry));
+        }
+        let work = cache.work()?;
+        let made = python::install(&self.host, component, source, work.path(), progress)?;
+        let beside = Some((made.environment.as_path(), Path::new(python::PYTHON)));
+        let entry = cache.store_with(
+            &self.key(component),
+            &made.program,
+            beside,
+            made.origin,
+            &work,
+        )?;
         Ok(cached_component(component, &entry))
     }
 

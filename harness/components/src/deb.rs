@@ -1,5 +1,5 @@
 //! Takes a program out of a Debian package without installing it, as any user; elsewhere takes an equal program of the system.
-//! Not a package manager: one package, no dependencies. apt checks the package's signature chain.
+//! Not a package manager: one package, no dependencies; a `dynamic` program must find its libraries on this system. apt checks the package's signature chain.
 //! Packages come from apt's own sources; the program goes to a work folder of the cache.
 
 use std::ffi::OsString;
@@ -22,14 +22,15 @@ pub(crate) struct Taken {
 
 /// `debian 12`, from os-release: part of the cache key, since each release has its own version of a package.
 pub(crate) fn release() -> String {
+    format!("{} {}", os_release("ID"), os_release("VERSION_ID"))
+}
+
+fn os_release(name: &str) -> String {
     let text = fs::read_to_string("/etc/os-release").unwrap_or_default();
-    let value = |name: &str| {
-        text.lines()
-            .find_map(|line| line.strip_prefix(name)?.strip_prefix('='))
-            .map_or("unknown", |value| value.trim_matches('"'))
-            .to_owned()
-    };
-    format!("{} {}", value("ID"), value("VERSION_ID"))
+    text.lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix('='))
+        .map_or("unknown", |value| value.trim_matches('"'))
+        .to_owned()
 }
 
 /// Gets the program, from apt if there is one, else from the system.
@@ -73,6 +74,14 @@ fn remedy(name: &str, deb: &DebSource) -> String {
         .iter()
         .map(|place| place.display().to_string())
         .collect();
+    if deb.dynamic {
+        return format!(
+            "Install {name} with what it needs, so that it is found as {} (Debian, Ubuntu: `apt-get install {}`; Fedora: `dnf install {name}`; \
+             Arch: `pacman -S {name}`), or name one with --component {name}=PATH.",
+            places.join(" or "),
+            deb.package
+        );
+    }
     format!(
         "Install a statically linked {name} so that it is found as {} (Fedora: `dnf install {name}`; Alpine: `apk add {name}-static`; Arch: `pacman -S {name}`), \
          or name one with --component {name}=PATH.",
@@ -95,7 +104,7 @@ fn from_system(
     ]);
     let Some(found) = places
         .filter_map(|place| host.find_program(place))
-        .find(|program| elf::is_static(program))
+        .find(|program| deb.dynamic || elf::is_static(program))
     else {
         return Ok(None);
     };
@@ -138,7 +147,9 @@ impl Apt<'_> {
                 deb,
             )?;
             let program = unpacked.join(&deb.file);
-            if !elf::is_static(&program) {
+            if deb.dynamic {
+                self.libraries(&task, &program, name, deb)?;
+            } else if !elf::is_static(&program) {
                 let reason = format!(
                     "package {} has no statically linked program {}",
                     self.package,
@@ -157,6 +168,76 @@ impl Apt<'_> {
         })
     }
 
+    /// The system has every library that the program names.
+    fn libraries(&self, task: &str, program: &Path, name: &str, deb: &DebSource) -> Result<()> {
+        // Without the tool that can tell, the program itself tells when it starts.
+        let Some(ldd) = self.host.find_program("ldd") else {
+            return Ok(());
+        };
+        let told = self
+            .run(task, &ldd, vec![program.into()])
+            .map_err(|error| self.not_started(name, deb, &error))?;
+        let missing: Vec<&str> = told
+            .stdout
+            .lines()
+            .filter_map(|line| line.trim().strip_suffix(" => not found"))
+            .collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(Error::NoDeb {
+            name: name.to_owned(),
+            reason: format!(
+                "its program {} needs {}, which this system has not",
+                deb.file.display(),
+                missing.join(", ")
+            ),
+            remedy: remedy(name, deb),
+        })
+    }
+
+    /// Sources for a section of the archive that the system does not read: its own Debian sources, with that section.
+    fn section(
+        &self,
+        task: &str,
+        section: &str,
+        name: &str,
+        deb: &DebSource,
+    ) -> Result<Vec<OsString>> {
+        let args = [
+            "indextargets",
+            "--format",
+            "$(SITE) $(RELEASE) $(COMPONENT)",
+            "Created-By: Packages",
+        ];
+        let told = self
+            .run(task, &self.apt, args.map(OsString::from).to_vec())
+            .map_err(|error| self.not_started(name, deb, &error))?;
+        let codename = os_release("VERSION_CODENAME");
+        let keyring = Path::new("/usr/share/keyrings/debian-archive-keyring.gpg");
+        let signed = if keyring.exists() {
+            format!("[signed-by={}] ", keyring.display())
+        } else {
+            String::new()
+        };
+        let sources: String = told
+            .stdout
+            .lines()
+            .filter_map(|line| {
+                let mut words = line.split(' ');
+                let (site, release) = (words.next()?, words.next()?);
+                let own = words.next() == Some("main")
+                    && (release == codename || release == format!("{codename}-updates"));
+                own.then(|| format!("deb {signed}{site} {release} {section}\n"))
+            })
+            .collect();
+        let file = self.folder.join("section.list");
+        fs::write(&file, sources).map_err(Error::cache("write", &file))?;
+        let mut list = OsString::from("Dir::Etc::SourceList=");
+        list.push(&file);
+        Ok(vec![list, "Dir::Etc::SourceParts=-".into()])
+    }
+
     /// Downloads with the system's package lists; when they are missing or stale, with lists of its own, which needs no root.
     fn download(&self, task: &str, name: &str, deb: &DebSource) -> Result<PathBuf> {
         let state = self.folder.join("apt");
@@ -173,6 +254,7 @@ impl Apt<'_> {
             option.push(folder);
             option
         });
+        let mut own = own.to_vec();
         let with = |options: &[OsString], words: &[&str]| {
             let options = options
                 .iter()
@@ -188,6 +270,9 @@ impl Apt<'_> {
         let mut ended = with(&[], &download)?;
         let mut said = ended.tail.clone();
         if !ended.status.success() && subprocess::disk_full_line(&said).is_none() {
+            if let Some(section) = &deb.section {
+                own.extend(self.section(task, section, name, deb)?);
+            }
             // Where there is no network apt calls this a success with warnings, and the warnings say why.
             said.extend(with(&own, &["update"])?.tail);
             ended = with(&own, &download)?;

@@ -31,6 +31,13 @@ impl Inputs {
             .fold(counted, |inputs, value| inputs.add(name, value))
     }
 
+    /// Files of our own. None at all leaves the digest as it was before there were any.
+    pub(crate) fn add_own(self, files: &[(String, String)]) -> Self {
+        files
+            .iter()
+            .fold(self, |inputs, (name, text)| inputs.add(name, text))
+    }
+
     pub(crate) fn hex(self) -> String {
         hex(&self.0.finalize())
     }
@@ -46,6 +53,32 @@ pub(crate) fn of_file(path: &Path) -> std::io::Result<String> {
             read => hash.update(&buffer[..read]),
         }
     }
+}
+
+/// Digest over the names, links and contents below a folder. What Python compiles for itself does not count.
+pub(crate) fn of_tree(root: &Path) -> std::io::Result<String> {
+    let (mut inputs, mut folders) = (Inputs::default(), vec![root.to_owned()]);
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder)? {
+            let entry = entry?;
+            if !entry.file_type()?.is_dir() {
+                files.push(entry.path());
+            } else if entry.file_name() != "__pycache__" {
+                folders.push(entry.path());
+            }
+        }
+    }
+    files.sort();
+    for file in files {
+        let name = file.strip_prefix(root).unwrap_or(&file).to_string_lossy();
+        let content = match std::fs::read_link(&file) {
+            Ok(target) => target.to_string_lossy().into_owned(),
+            Err(_) => of_file(&file)?,
+        };
+        inputs = inputs.add(&name, &content);
+    }
+    Ok(inputs.hex())
 }
 
 fn hex(bytes: &[u8]) -> String {

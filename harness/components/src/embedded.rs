@@ -1,26 +1,37 @@
-//! The lock file and the Go module files as they were when this program was built.
+//! The lock file and the files beside it (Go modules, Python requirements) as they were when this program was built.
 //! Not a cache: it holds text only, so that the program works from any folder.
 //! Data comes from `ci/` at compile time and goes to [`crate::Catalog::embedded`].
 
 pub(crate) const LOCK: &str = include_str!("../../../ci/components.lock");
 
-macro_rules! module {
-    ($name:literal) => {
-        (
-            $name,
-            include_str!(concat!("../../../ci/go/", $name, "/go.mod")),
-            include_str!(concat!("../../../ci/go/", $name, "/go.sum")),
-        )
+macro_rules! files {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../../../ci/", $name)))),*]
     };
 }
 
-/// Folder name, go.mod, go.sum.
-pub(crate) const MODULES: &[(&str, &str, &str)] = &[
-    module!("containerd"),
-    module!("etcd"),
-    module!("kubernetes"),
-    module!("node"),
-    module!("nvidia-dra-driver"),
+/// The files beside the lock, by their path from its folder.
+pub(crate) const FILES: &[(&str, &str)] = files![
+    "go/containerd/go.mod",
+    "go/containerd/go.sum",
+    "go/etcd/go.mod",
+    "go/etcd/go.sum",
+    "go/kubernetes/go.mod",
+    "go/kubernetes/go.sum",
+    "go/node/go.mod",
+    "go/node/go.sum",
+    "go/nvidia-container-toolkit/go.mod",
+    "go/nvidia-container-toolkit/go.sum",
+    "go/nvidia-device-plugin/go.mod",
+    "go/nvidia-device-plugin/go.sum",
+    "go/nvidia-dra-driver/go.mod",
+    "go/nvidia-dra-driver/go.sum",
+    "go/nvml-view/go.mod",
+    "go/nvml-view/go.sum",
+    "go/nvml-view/main.go",
+    "python/gpustat.txt",
+    "python/nvidia-ml-py.txt",
+    "python/nvitop.txt",
 ];
 
 #[cfg(test)]
@@ -28,19 +39,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_module_folder_is_embedded() -> std::io::Result<()> {
-        let mut folders: Vec<String> =
-            std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../ci/go"))?
-                .map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()))
-                .collect::<Result<_, _>>()?;
-        folders.sort();
-        assert_eq!(
-            folders,
-            MODULES
-                .iter()
-                .map(|(name, ..)| (*name).to_owned())
-                .collect::<Vec<_>>()
-        );
+    fn every_file_beside_the_lock_is_embedded() -> std::io::Result<()> {
+        let ci = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../ci"));
+        let mut found = Vec::new();
+        let mut folders = vec![ci.join("go"), ci.join("python")];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder)? {
+                let path = entry?.path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if let Ok(relative) = path.strip_prefix(ci) {
+                    found.push(relative.to_string_lossy().into_owned());
+                }
+            }
+        }
+        found.sort();
+        let embedded: Vec<&str> = FILES.iter().map(|(name, _)| *name).collect();
+        assert_eq!(found, embedded);
         Ok(())
     }
 }

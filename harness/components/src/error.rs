@@ -51,6 +51,8 @@ pub enum Kind {
     NoNetwork,
     /// This system has no Debian packages, and no equal program.
     NoDeb,
+    /// No Python that can make environments.
+    NoPython,
     /// A build ended with an error of its own.
     Build,
     /// The cache folder cannot be used.
@@ -224,6 +226,19 @@ pub enum Error {
         remedy: String,
     },
 
+    /// No Python, or one that lacks what environments need.
+    #[error(
+        "cannot install {name}: {reason}\n\
+         Install Python 3.9 or newer with venv and pip (Debian, Ubuntu: `apt-get install python3 python3-venv`; Fedora: `dnf install python3`), \
+         or name a program of your own with --component {name}=PATH."
+    )]
+    NoPython {
+        /// The component.
+        name: String,
+        /// What is missing.
+        reason: String,
+    },
+
     /// A build failed by itself.
     #[error("making {} failed ({}): {}\nIts last words:{}", .0.what, .0.status, .0.command, .0.indented())]
     Build(BuildFailure),
@@ -272,6 +287,7 @@ impl Error {
             Self::DiskLow { .. } | Self::DiskFull { .. } => Kind::DiskFull,
             Self::NoNetwork { .. } => Kind::NoNetwork,
             Self::NoDeb { .. } => Kind::NoDeb,
+            Self::NoPython { .. } => Kind::NoPython,
             Self::Build(_) | Self::NoProgram { .. } => Kind::Build,
             Self::NotInstalled { .. } | Self::Missing { .. } | Self::NoCacheFolder => Kind::Cache,
             Self::Cache { source, .. } if is_disk_full(source) => Kind::DiskFull,

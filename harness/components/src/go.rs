@@ -132,10 +132,14 @@ impl<'a> Go<'a> {
         for made in [&module, &out] {
             fs::create_dir_all(made).map_err(Error::cache("make", made))?;
         }
+        let own = group.build.own.iter();
         for (name, text) in [
             ("go.mod", &group.build.go_mod),
             ("go.sum", &group.build.go_sum),
-        ] {
+        ]
+        .into_iter()
+        .chain(own.map(|(name, text)| (name.as_str(), text)))
+        {
             let file = module.join(name);
             fs::write(&file, text).map_err(Error::cache("write", &file))?;
         }

@@ -1,6 +1,6 @@
 //! Where the real programs (kube-apiserver, kubelet, containerd, the DRA driver …) come from: found, built or unpacked, then cached.
 //! It starts none of them and knows nothing of clusters; no other crate knows where a program comes from.
-//! Data comes from `ci/components.lock` and the Go module files beside it (both embedded) and goes to the cache folder of the user.
+//! Data comes from `ci/components.lock` and the files beside it (all embedded) and goes to the cache folder of the user.
 //!
 //! ```no_run
 //! use components::{Catalog, progress};
@@ -29,6 +29,7 @@ mod lock;
 mod modfile;
 mod overrides;
 pub mod progress;
+mod python;
 mod space;
 mod subprocess;
 
@@ -36,5 +37,5 @@ pub use catalog::{Catalog, Listed, State};
 pub use error::{BuildFailure, Error, Kind, Result};
 pub use host::Host;
 pub use installed::{Installed, InstalledComponent};
-pub use lock::{Component, DebSource, GoBuild, GoSource, Lock, PathSource, Source};
+pub use lock::{Component, DebSource, GoBuild, GoSource, Lock, PathSource, PythonSource, Source};
 pub use overrides::Overrides;

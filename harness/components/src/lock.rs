@@ -1,6 +1,6 @@
 //! `components.lock`: which programs there are and where each comes from, parsed and checked once.
 //! It says nothing of what is on the disk: that is `cache`.
-//! Text comes from the embedded or a named file plus the Go module files beside it; values go to `catalog`.
+//! Text comes from the embedded or a named file plus the files beside it (Go modules, Python requirements); values go to `catalog`.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -45,6 +45,8 @@ pub enum Source {
     Go(GoSource),
     /// A Debian package.
     Deb(DebSource),
+    /// Python packages in an environment of their own.
+    Python(PythonSource),
     /// The user's own file.
     Path(PathSource),
 }
@@ -70,8 +72,30 @@ pub struct DebSource {
     pub package: String,
     /// The program inside, without a leading slash.
     pub file: PathBuf,
-    /// Names on PATH or absolute files to take where there is no apt; only a statically linked one counts.
+    /// Names on PATH or absolute files to take where there is no apt; only a statically linked one counts, unless `dynamic`.
     pub system: Vec<PathBuf>,
+    /// Whether the program may need shared libraries of this system. It runs on this machine then, in no image.
+    #[serde(default)]
+    pub dynamic: bool,
+    /// Section of the archive, where it is not `main`.
+    #[serde(default)]
+    pub section: Option<String>,
+}
+
+/// Packages of PyPI, installed by pip into an environment of their own.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PythonSource {
+    /// `python/NAME.txt` beside the lock file: all packages with versions and digests.
+    pub requirements: String,
+    /// The package whose version is the component's.
+    pub package: String,
+    /// What `python -m` runs; without it the program is the environment's Python itself.
+    #[serde(default)]
+    pub module: Option<String>,
+    /// Text of the requirements.
+    #[serde(skip)]
+    pub text: String,
 }
 
 /// The user's own file.
@@ -95,6 +119,8 @@ pub struct GoBuild {
     pub go_mod: String,
     /// Text of go.sum.
     pub go_sum: String,
+    /// Source files of our own in the module's folder, name and text.
+    pub own: Vec<(String, String)>,
 }
 
 impl Component {
@@ -114,17 +140,18 @@ impl Component {
         match &self.source {
             Source::Go(go) => format!("go {}", go.package),
             Source::Deb(deb) => format!("deb {}", deb.package),
+            Source::Python(python) => format!("python {}", python.package),
             Source::Path(path) => format!("path {}", path.file.display()),
         }
     }
 }
 
 impl Lock {
-    /// Reads a lock file; `modules` gives go.mod and go.sum of a module folder.
+    /// Reads a lock file; `beside` gives the text of a file by its path from the lock's folder.
     pub(crate) fn parse(
         text: &str,
         file: &Path,
-        modules: impl Fn(&str) -> Result<(String, String)>,
+        beside: impl Fn(&str) -> Result<String>,
     ) -> Result<Self> {
         let at = |span: Range<usize>, problem: String| Error::Lock {
             file: file.to_owned(),
@@ -151,10 +178,19 @@ impl Lock {
         for (folder, build) in raw.go {
             let span = build.span();
             check_name(&folder).map_err(|problem| at(span.clone(), problem))?;
-            let (go_mod, go_sum) = modules(&folder)?;
+            let go_mod = beside(&format!("go/{folder}/go.mod"))?;
+            let go_sum = beside(&format!("go/{folder}/go.sum"))?;
             let module = ModFile::parse(&go_mod)
                 .map_err(|problem| at(span, format!("go/{folder}/go.mod: {problem}")))?;
-            let RawGo { tags, ldflags } = build.into_inner();
+            let RawGo {
+                tags,
+                ldflags,
+                files,
+            } = build.into_inner();
+            let own = files
+                .into_iter()
+                .map(|name| Ok((name.clone(), beside(&format!("go/{folder}/{name}"))?)))
+                .collect::<Result<_>>()?;
             go.insert(
                 folder,
                 (
@@ -164,6 +200,7 @@ impl Lock {
                         toolchain: module.toolchain.clone(),
                         go_mod,
                         go_sum,
+                        own,
                     },
                     module,
                 ),
@@ -175,9 +212,14 @@ impl Lock {
         let mut components: Vec<Component> = Vec::new();
         for (name, component) in in_order {
             let span = component.span();
-            let component = check_name(&name)
+            let mut component = check_name(&name)
                 .and_then(|()| component.into_inner().check(name))
                 .map_err(|problem| at(span.clone(), problem))?;
+            if let Source::Python(source) = &mut component.source {
+                source.text = beside(&format!("python/{}.txt", source.requirements))?;
+                check_python(&component.version, source)
+                    .map_err(|problem| at(span.clone(), problem))?;
+            }
             if let Source::Go(source) = &component.source {
                 let module = go.get(&source.module).map(|(_, module)| module);
                 check_go(&component, source, module)
@@ -248,6 +290,8 @@ struct RawGo {
     tags: Vec<String>,
     #[serde(default)]
     ldflags: Vec<String>,
+    #[serde(default)]
+    files: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -259,6 +303,7 @@ struct RawComponent {
     size_mib: u64,
     go: Option<GoSource>,
     deb: Option<DebSource>,
+    python: Option<PythonSource>,
     path: Option<PathSource>,
     oci: Option<toml::Value>,
 }
@@ -267,19 +312,20 @@ impl RawComponent {
     fn check(self, name: String) -> Result<Component, String> {
         if self.oci.is_some() {
             return Err(format!(
-                "component {name}: source `oci` is reserved and not read yet; use go, deb or path"
+                "component {name}: source `oci` is reserved and not read yet; use go, deb, python or path"
             ));
         }
         let mut sources = [
             self.go.map(Source::Go),
             self.deb.map(Source::Deb),
+            self.python.map(Source::Python),
             self.path.map(Source::Path),
         ]
         .into_iter()
         .flatten();
         let (Some(source), None) = (sources.next(), sources.next()) else {
             return Err(format!(
-                "component {name} needs exactly one source: go, deb or path"
+                "component {name} needs exactly one source: go, deb, python or path"
             ));
         };
         match &source {
@@ -317,6 +363,41 @@ fn check_name(name: &str) -> Result<(), String> {
     }
 }
 
+/// The requirements name the component's package in its version, and every package with a digest.
+fn check_python(version: &str, source: &PythonSource) -> Result<(), String> {
+    let PythonSource {
+        requirements,
+        package,
+        text,
+        ..
+    } = source;
+    let mut found = None;
+    for line in text
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty())
+    {
+        let pin = line.split_whitespace().next().unwrap_or_default();
+        let (name, pinned) = pin.split_once("==").ok_or_else(|| {
+            format!("python/{requirements}.txt: {pin:?} is no pinned package; write NAME==VERSION --hash=sha256:DIGEST")
+        })?;
+        if !line.contains("--hash=sha256:") {
+            return Err(format!(
+                "python/{requirements}.txt: {name} has no --hash=sha256:DIGEST; `pip hash FILE` makes one"
+            ));
+        }
+        if name == package {
+            found = Some(pinned);
+        }
+    }
+    match found {
+        Some(pinned) if pinned == version => Ok(()),
+        Some(pinned) => Err(format!(
+            "{package} is {version} here, but python/{requirements}.txt pins {pinned}"
+        )),
+        None => Err(format!("python/{requirements}.txt does not pin {package}")),
+    }
+}
+
 fn check_go(
     component: &Component,
     source: &GoSource,
@@ -333,6 +414,10 @@ fn check_go(
             "component {name} is built from module {folder:?}, which has no [go.{folder}] table"
         )
     })?;
+    if module.module == *package {
+        // A program of our own has the version that we give it.
+        return Ok(());
+    }
     match module.version_of(package) {
         Some(required) if required == version => Ok(()),
         Some(required) => Err(format!(
@@ -351,8 +436,17 @@ mod tests {
     const GO_MOD: &str = "module x\ngo 1.26.8\nrequire a.io/b v1.2.3\n";
 
     fn parse(text: &str) -> Result<Lock> {
-        Lock::parse(text, Path::new("components.lock"), |_| {
-            Ok((GO_MOD.to_owned(), String::new()))
+        Lock::parse(text, Path::new("components.lock"), |file| {
+            Ok(match file {
+                "python/good.txt" => {
+                    "# all\nbox==1.2 --hash=sha256:00\nother==3 --hash=sha256:11\n"
+                }
+                "python/bare.txt" => "box==1.2\n",
+                "python/loose.txt" => "box>=1.2 --hash=sha256:00\n",
+                file if file.ends_with("go.mod") => GO_MOD,
+                _ => "",
+            }
+            .to_owned())
         })
     }
 
@@ -375,6 +469,23 @@ version = "9"
 purpose = "p"
 path = { file = "/x" }
 "#;
+
+    fn python(version: &str, requirements: &str) -> String {
+        GOOD.replace("version = \"9\"", &format!("version = \"{version}\""))
+            .replace(
+                "path = { file = \"/x\" }",
+                &format!("python = {{ requirements = \"{requirements}\", package = \"box\" }}"),
+            )
+    }
+
+    #[test]
+    fn a_python_component_carries_its_requirements() -> Result<()> {
+        let lock = parse(&python("1.2", "good"))?;
+        assert!(
+            matches!(&lock.component("alpha")?.source, Source::Python(source) if source.text.contains("other==3"))
+        );
+        Ok(())
+    }
 
     #[test]
     fn components_keep_the_order_of_the_file() -> Result<()> {
@@ -453,6 +564,13 @@ path = { file = "/x" }
                 "\"Alpha\" is no name",
             ),
             (GOOD.replace("path = {", "pth = {"), "unknown field `pth`"),
+            (
+                python("9", "good"),
+                "line 8: box is 9 here, but python/good.txt pins 1.2",
+            ),
+            (python("1.2", "bare"), "box has no --hash=sha256:DIGEST"),
+            (python("1.2", "loose"), "\"box>=1.2\" is no pinned package"),
+            (python("1.2", "empty"), "does not pin box"),
             (GOOD.replace("version = \"9\"", "version = 9"), "line 9"),
             (
                 GOOD.replace(

@@ -7,6 +7,8 @@
 pub(crate) struct ModFile {
     /// The exact toolchain, as GOTOOLCHAIN wants it: `go1.27.3`.
     pub(crate) toolchain: String,
+    /// The module's own path.
+    pub(crate) module: String,
     /// Required modules with their versions, longest path first.
     requires: Vec<(String, String)>,
 }
@@ -14,8 +16,8 @@ pub(crate) struct ModFile {
 impl ModFile {
     /// Reads the text of a go.mod.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let (mut go, mut toolchain, mut requires, mut block) =
-            (None, None, Vec::new(), String::new());
+        let (mut go, mut toolchain, mut own, mut requires, mut block) =
+            (None, None, String::new(), Vec::new(), String::new());
         for line in text.lines() {
             let mut words = line
                 .split("//")
@@ -26,6 +28,7 @@ impl ModFile {
             match (block.as_str(), first, rest.as_slice()) {
                 (_, Some(")"), _) => block.clear(),
                 ("", Some(word), ["("]) => block = word.to_owned(),
+                ("", Some("module"), [path]) => own = (*path).to_owned(),
                 ("", Some("go"), [version]) => go = Some(format!("go{version}")),
                 ("", Some("toolchain"), [version]) => toolchain = Some((*version).to_owned()),
                 ("", Some("require"), [module, version]) => {
@@ -49,6 +52,7 @@ impl ModFile {
         requires.sort_by_key(|(module, _)| std::cmp::Reverse(module.len()));
         Ok(Self {
             toolchain,
+            module: own,
             requires,
         })
     }

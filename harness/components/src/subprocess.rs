@@ -230,7 +230,7 @@ pub(crate) fn disk_full_line(tail: &[String]) -> Option<&String> {
 
 /// The line that says that a source cannot be reached.
 pub(crate) fn network_line(tail: &[String]) -> Option<&String> {
-    const SIGNS: [&str; 14] = [
+    const SIGNS: [&str; 17] = [
         "dial tcp",
         "no such host",
         "connection refused",
@@ -245,6 +245,9 @@ pub(crate) fn network_line(tail: &[String]) -> Option<&String> {
         "unable to connect",
         "connection timed out",
         "disabled by goproxy=off",
+        "temporary failure in name resolution",
+        "name or service not known",
+        "failed to establish a new connection",
     ];
     tail.iter().find(|line| {
         SIGNS

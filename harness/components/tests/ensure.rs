@@ -6,7 +6,7 @@ mod support;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use components::{Catalog, Host, Overrides};
+use components::{Catalog, Host, Overrides, State};
 use support::{Lab, Outcome, Told, read};
 
 #[test]
@@ -15,7 +15,7 @@ fn each_group_is_one_build_with_the_modules_own_toolchain_and_flags() -> Outcome
     let told = Told::default();
     let installed = lab.catalog()?.ensure_all(&told)?;
 
-    assert_eq!(installed.components().count(), 5);
+    assert_eq!(installed.components().count(), 6);
     assert_eq!(
         read(installed.path("beta")?),
         "program example.org/tools/cmd/beta\n"
@@ -74,7 +74,7 @@ fn a_read_only_cache_serves_what_it_has() -> Outcome {
     std::fs::set_permissions(&entries, std::fs::Permissions::from_mode(0o555))?;
     let again = lab.bare_catalog()?.ensure_all(&Told::default());
     std::fs::set_permissions(&entries, std::fs::Permissions::from_mode(0o755))?;
-    assert_eq!(again?.components().count(), 5);
+    assert_eq!(again?.components().count(), 6);
     Ok(())
 }
 
@@ -177,7 +177,7 @@ fn runs_at_the_same_time_build_once() -> Outcome {
             .ensure_all(&Told::default())?
             .components()
             .count(),
-        5
+        6
     );
     assert!(lab.cached("work").is_empty());
     Ok(())
@@ -199,8 +199,8 @@ fn a_run_killed_in_the_middle_leaves_nothing_that_is_used_or_goes_on() -> Outcom
     })?;
     assert_eq!(
         lab.cached("entries").len(),
-        1,
-        "only box was whole: {:?}",
+        2,
+        "only box and snake were whole: {:?}",
         lab.cached("entries")
     );
     assert!(lab.bare_catalog()?.path("alpha").is_err());
@@ -247,5 +247,36 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) -> Outcome {
         }
         std::thread::sleep(Duration::from_millis(10));
     }
+    Ok(())
+}
+
+#[test]
+fn a_python_program_finds_its_environment_and_misses_it() -> Outcome {
+    let lab = Lab::new()?;
+    let path = lab
+        .catalog()?
+        .ensure(&["snake"], &Told::default())?
+        .path("snake")?
+        .to_owned();
+    // A second run asks no tool.
+    let calls = lab.calls(&["python3"]).len();
+    lab.bare_catalog()?.ensure(&["snake"], &Told::default())?;
+    assert_eq!(lab.calls(&["python3"]).len(), calls);
+    // Wherever the cache is moved, the program starts the Python beside itself.
+    let python = path.with_file_name("venv").join("bin/python3");
+    assert!(read(&path).contains("exec \"${0%/*}/venv/bin/python3\" -I -m snake \"$@\""));
+    // The Python of the system was removed: the environment is made anew.
+    std::fs::remove_file(&python)?;
+    let told = Told::default();
+    lab.catalog()?.ensure(&["snake"], &told)?;
+    assert!(told.has("venv/bin/python3 is gone") && python.exists());
+    // An edited package shows when every byte is read.
+    std::fs::write(&python, "edited")?;
+    let listed = lab.catalog()?.list(true)?;
+    let snake = listed.iter().find(|listed| listed.name == "snake");
+    assert!(
+        snake.is_some_and(|snake| matches!(&snake.state, State::Damaged(why) if why.contains("not as it was put there"))),
+        "{snake:?}"
+    );
     Ok(())
 }

@@ -357,3 +357,47 @@ fn an_unknown_name() -> Outcome {
     says(&error.to_string(), &["did you mean \"beta\"?"]);
     Ok(())
 }
+
+#[test]
+fn no_python_or_one_without_environments() -> Outcome {
+    let lab = Lab::new()?;
+    lab.write(
+        "python.sh",
+        "echo \"ModuleNotFoundError: No module named 'ensurepip'\" >&2; exit 1\n",
+    )?;
+    says(
+        &lab.refused("snake", Kind::NoPython)?,
+        &[
+            "cannot install snake",
+            "No module named 'ensurepip'",
+            "apt-get install python3 python3-venv",
+            "--component snake=PATH",
+        ],
+    );
+    lab.remove("bin/python3")?;
+    says(
+        &lab.refused("snake", Kind::NoPython)?,
+        &["no `python3` on PATH"],
+    );
+    Ok(())
+}
+
+#[test]
+fn an_index_that_cannot_be_reached_or_has_another_file() -> Outcome {
+    let lab = Lab::new()?;
+    lab.write("python.sh", "case \"$*\" in *install*) echo 'WARNING: Retrying after connection broken: Failed to establish a new connection: [Errno 111]' >&2; exit 1;; esac\n")?;
+    says(
+        &lab.refused("snake", Kind::NoNetwork)?,
+        &[
+            "sources of snake",
+            "Errno 111",
+            "later runs need no network",
+        ],
+    );
+    lab.write("python.sh", "case \"$*\" in *install*) echo 'ERROR: THESE PACKAGES DO NOT MATCH THE HASHES' >&2; exit 1;; esac\n")?;
+    says(
+        &lab.refused("snake", Kind::Build)?,
+        &["DO NOT MATCH THE HASHES", "--require-hashes"],
+    );
+    Ok(())
+}

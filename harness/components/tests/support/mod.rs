@@ -45,6 +45,17 @@ case "$1" in
 esac
 "#;
 
+/// Makes an environment whose Python is itself, and plays pip in it.
+const PYTHON: &str = r#"#!/bin/sh
+echo "python3 $*" >> "$LAB/log"
+if [ -f "$LAB/python.sh" ]; then . "$LAB/python.sh"; fi
+case "$*" in
+-c*) echo 3.11.2; echo "$LAB/bin/python3" ;;
+"-m venv "*) mkdir -p "$3/bin" && cp "$LAB/bin/python3" "$3/bin/python3" ;;
+*) ;;
+esac
+"#;
+
 pub(crate) const LOCK: &str = r#"
 format = 1
 [go.tools]
@@ -66,6 +77,10 @@ go = { module = "tools", package = "example.org/tools/cmd/gamma", cgo = true }
 version = "1"
 purpose = "from Debian"
 deb = { package = "box-static", file = "bin/box", system = ["box"] }
+[component.snake]
+version = "4.2"
+purpose = "from PyPI"
+python = { requirements = "snake", package = "snake", module = "snake" }
 [component.own]
 version = "7"
 purpose = "one's own"
@@ -84,7 +99,13 @@ impl Lab {
         let lab = Self {
             folder: tempfile::tempdir()?,
         };
-        for (tool, script) in [("go", GO), ("cc", CC), ("apt-get", APT), ("dpkg-deb", DPKG)] {
+        for (tool, script) in [
+            ("go", GO),
+            ("cc", CC),
+            ("apt-get", APT),
+            ("dpkg-deb", DPKG),
+            ("python3", PYTHON),
+        ] {
             lab.program(&format!("bin/{tool}"), script)?;
         }
         // Tools that the scripts use, and no others: a real Go must not be found.
@@ -101,6 +122,7 @@ impl Lab {
         lab.write("lock/components.lock", LOCK)?;
         lab.write("lock/go/tools/go.mod", GO_MOD)?;
         lab.write("lock/go/tools/go.sum", "")?;
+        lab.write("lock/python/snake.txt", "snake==4.2 --hash=sha256:00\n")?;
         lab.program("lock/own", "#!/bin/sh\n")?;
         lab.write("log", "")?;
         Ok(lab)
