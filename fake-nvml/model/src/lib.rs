@@ -9,6 +9,7 @@ pub mod caps;
 pub mod catalog;
 mod clients;
 mod code;
+pub mod driver;
 mod engine;
 mod events;
 mod geometry;
