@@ -78,12 +78,15 @@ def versions(text):
 def structs(text):
     """C name -> fields, for every plain struct that has a typedef."""
     found = {}
-    for body, name in re.findall(r"typedef\s+struct(?:\s+\w+)?\s*\{((?:[^{}]|\{[^{}]*\})*)\}\s*(nvml\w+)\s*;", text):
+    for body, names in re.findall(r"typedef\s+struct(?:\s+\w+)?\s*\{((?:[^{}]|\{[^{}]*\})*)\}\s*(nvml\w+(?:\s*,\s*nvml\w+)*)\s*;", text):
         body = re.sub(r"(?:union|struct)\s*\w*\s*\{[^{}]*\}(?=\s*;)", "ANONYMOUS", body)
         body = re.sub(r"(?:union|struct)\s*\w*\s*\{[^{}]*\}", " int ", body)
         body = re.sub(r"\bANONYMOUS\s*;", ";", body)
         fields = [re.search(r"(\w+)\s*(?:\[[^\]]*\]\s*)*(?::\s*\d+)?$", part.strip()).group(1) for part in body.split(";") if part.strip() and ":" not in part]
-        found[name] = fields
+        found.update((name.strip(), fields) for name in names.split(","))
+    for old, name in re.findall(r"typedef\s+(nvml\w+)\s+(nvml\w+)\s*;", text):
+        if old in found:
+            found[name] = found[old]
     return found
 
 

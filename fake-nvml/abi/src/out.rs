@@ -5,6 +5,9 @@
 
 use core::ffi::{CStr, c_char};
 
+use gpu_model::driver::Release;
+
+use crate::session;
 use crate::status::{Result, Status};
 
 /// Room for one `T`.
@@ -44,14 +47,21 @@ impl<T: Copy> Out<T> {
 pub trait Versioned: Copy {
     /// The number of this version in its name, `_v2` is 2.
     const NUMBER: u32;
+    /// The CUDA release whose NVML has this version first; a first version is as old as the function that takes it.
+    const SINCE: Release;
     /// What the caller must have put in the first field (`NVML_STRUCT_VERSION`).
     const TAG: u32 = size_of::<Self>() as u32 | Self::NUMBER << 24;
+
+    /// The driver of the machine takes what is announced as this struct.
+    fn is_announced(tag: u32) -> bool {
+        tag == Self::TAG && (Self::NUMBER == 1 || Self::SINCE <= session::cuda())
+    }
 }
 
 impl<T: Versioned> Out<T> {
-    /// ARGUMENT_VERSION_MISMATCH unless the caller announced exactly this struct.
+    /// ARGUMENT_VERSION_MISMATCH unless the caller announced exactly this struct and the machine's driver knows it.
     pub(crate) fn check_version(&self) -> Result {
-        if self.version()? == T::TAG {
+        if T::is_announced(self.version()?) {
             Ok(())
         } else {
             Err(Status::ArgumentVersionMismatch)
@@ -73,9 +83,9 @@ impl OutAny {
         Out(self.0).get()
     }
 
-    /// The struct as a `T`, if that is what the caller announced.
+    /// The struct as a `T`, if that is what the caller announced and the machine's driver knows it.
     pub(crate) fn open<T: Versioned>(&self) -> Result<Option<Out<T>>> {
-        Ok((self.version()? == T::TAG).then_some(Out(self.0.cast())))
+        Ok(T::is_announced(self.version()?).then_some(Out(self.0.cast())))
     }
 }
 

@@ -6,9 +6,10 @@
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
+use gpu_model::driver::{Driver, Release};
 use gpu_model::{GpuUuid, Machine, Op, Outcome};
 use gpu_store::{Snapshot, Store};
 
@@ -68,6 +69,8 @@ static INITS: ForkLock<Inits> = ForkLock::new(Inits {
 static WRITER: ForkLock<()> = ForkLock::new(());
 /// The number of the current init cycle, 0 while NVML is not initialised.
 static CYCLE: AtomicU64 = AtomicU64::new(0);
+/// The CUDA release of the machine's driver, as init found it: a driver changes only while nobody uses it.
+static CUDA: AtomicU32 = AtomicU32::new(0);
 static SESSION: AtomicPtr<Session> = AtomicPtr::new(core::ptr::null_mut());
 
 /// The session and the number of the init cycle; UNINITIALIZED without an init.
@@ -87,6 +90,11 @@ pub(crate) fn cycle() -> u64 {
     CYCLE.load(Ordering::Acquire)
 }
 
+/// The CUDA release of the machine's driver: which struct versions a call may announce.
+pub(crate) fn cuda() -> Release {
+    Release(CUDA.load(Ordering::Relaxed))
+}
+
 /// `nvmlInitWithFlags`.
 pub(crate) fn begin(flags: u32) -> Result {
     let mut inits = INITS.lock();
@@ -99,7 +107,10 @@ pub(crate) fn begin(flags: u32) -> Result {
         inits.prepared = true;
     }
     let session = open(&mut inits.sessions)?;
-    let listed = session.look(&session.read()?.machine);
+    let snapshot = session.read()?;
+    let driver = Driver::of(&snapshot.machine.driver_version);
+    CUDA.store(driver.cuda().0, Ordering::Relaxed);
+    let listed = session.look(&snapshot.machine);
     if listed == 0 && flags & NO_GPUS == 0 {
         return Err(Status::GpuNotFound);
     }

@@ -13,15 +13,16 @@ const BINDING: &str = "nvidia-ml-py==13.615.71";
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let trial = match unable() {
-        None => Trial::test("nvidia_ml_py_works_over_the_library", works),
-        Some(why) => Trial::test(
-            format!("nvidia_ml_py_works_over_the_library (not run: {why})"),
-            works,
-        )
-        .with_ignored_flag(true),
+    let unable = unable();
+    let trial = |name: &str, test: fn() -> Result<(), libtest_mimic::Failed>| match unable {
+        None => Trial::test(name, test),
+        Some(why) => Trial::test(format!("{name} (not run: {why})"), test).with_ignored_flag(true),
     };
-    libtest_mimic::run(&arguments, vec![trial]).exit_code()
+    let trials = vec![
+        trial("nvidia_ml_py_works_over_the_library", works),
+        trial("layouts_are_those_of_nvidia_ml_py", layouts),
+    ];
+    libtest_mimic::run(&arguments, trials).exit_code()
 }
 
 /// Why there is no Python to run the binding.
@@ -75,6 +76,24 @@ fn works() -> Result<(), libtest_mimic::Failed> {
         .env("FAKEGPU_VISIBLE", "all"))?;
     if said.trim() != "all as it should be" {
         return Err(format!("it said: {said}").into());
+    }
+    Ok(())
+}
+
+/// The table that our structs are compared with says what ctypes makes of the binding.
+fn layouts() -> Result<(), libtest_mimic::Failed> {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
+    let now = run(Command::new("python3")
+        .arg(data.join("derive.py"))
+        .arg("--python-layouts")
+        .arg(binding()?.join("pynvml.py")))?;
+    let kept = std::fs::read_to_string(data.join("layouts-nvidia-ml-py.tsv"))?;
+    let rows = |text: &str| -> Vec<String> {
+        let rows = text.lines().filter(|line| !line.starts_with('#'));
+        rows.map(str::to_owned).collect()
+    };
+    if rows(&now) != rows(&kept) {
+        return Err("data/layouts-nvidia-ml-py.tsv is out of step: run data/derive.py".into());
     }
     Ok(())
 }

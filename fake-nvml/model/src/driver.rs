@@ -101,7 +101,9 @@ impl Driver {
 
     /// Same branch, and no older than `535.161`.
     fn is_at_least(self, first: &str) -> bool {
-        let numbers = first.split_once('.').map(|(branch, minor)| (branch.parse(), minor.parse::<u32>()));
+        let numbers = first
+            .split_once('.')
+            .map(|(branch, minor)| (branch.parse(), minor.parse::<u32>()));
         matches!(numbers, Some((Ok(branch), Ok(minor))) if self.branch == branch && self.minor >= minor)
     }
 }
@@ -184,10 +186,15 @@ mod tests {
     fn functions_come_with_releases_and_some_come_back() {
         let (old, new) = (Driver::of("535.54.03"), Driver::of("615.71.05"));
         assert!(old.has("nvmlDeviceGetName") && new.has("nvmlDeviceGetName"));
-        assert!(!Driver::of("580.95.05").has("nvmlEventSetWait_v3") && new.has("nvmlEventSetWait_v3"));
+        assert!(
+            !Driver::of("580.95.05").has("nvmlEventSetWait_v3") && new.has("nvmlEventSetWait_v3")
+        );
         assert!(!old.has("nvmlDeviceGetSramEccErrorStatus"));
         assert!(Driver::of("535.183.01").has("nvmlDeviceGetSramEccErrorStatus"));
-        assert!(!Driver::of("545.200").has("nvmlDeviceGetSramEccErrorStatus"), "another branch");
+        assert!(
+            !Driver::of("545.200").has("nvmlDeviceGetSramEccErrorStatus"),
+            "another branch"
+        );
         assert!(old.has("nvmlOfNoHeader"), "what is unknown counts as there");
         assert_eq!(since("nvmlOfNoHeader"), Since::Unknown);
         assert_eq!(since("nvmlDeviceGetPdi"), Since::Release(Release(13_000)));
@@ -197,7 +204,10 @@ mod tests {
     #[test]
     fn each_family_has_as_many_functions_as_its_header() {
         let count = |version: &str| functions().count() - Driver::of(version).lacks().count();
-        let counts = ["520.1", "535.54", "550.54", "570.86", "580.65", "595.45", "615.71"].map(count);
+        let counts = [
+            "520.1", "535.54", "550.54", "570.86", "580.65", "595.45", "615.71",
+        ]
+        .map(count);
         // 13.0.39 and 13.2.51 had two and one fewer than the later headers of their releases.
         assert_eq!(counts, [292, 327, 347, 373, 398, 410, 428], "{counts:?}");
     }
@@ -207,7 +217,10 @@ mod tests {
         const AT_COMPILE_TIME: Release = struct_since("nvmlPlatformInfo_v2_t");
         assert_eq!(AT_COMPILE_TIME, Release(12_080));
         assert_eq!(struct_since("nvmlGpuFabricInfo_v3"), Release(13_000));
-        assert_eq!(struct_since("nvmlGpuInstanceProfileInfo_v3_t"), Release(12_030));
+        assert_eq!(
+            struct_since("nvmlGpuInstanceProfileInfo_v3_t"),
+            Release(12_030)
+        );
         assert_eq!(struct_since("nvmlMemory_v2_t"), Release(11_080));
         assert_eq!(struct_since("nvmlMemory_v"), Release(0), "a part of a name");
         assert_eq!(struct_since("nvmlNothing_v1"), Release(0));

@@ -2,6 +2,7 @@
 //! Not here: how it changes (`engine`), what can be asked of it (`query`), where it is kept (`gpu-store`).
 //! Built from the catalogue once; afterwards each state comes out of `Machine::apply`.
 use crate::{
+    driver::Driver,
     events::Events,
     health::{Health, Load},
     ids::{Birth, CiId, GiId, GpuIndex, GpuUuid, MachineId, MigUuid, Minor, PciAddress, ProfileId},
@@ -215,10 +216,8 @@ pub struct ComputeInstance {
 pub struct Options {
     /// All identities are made from this text: same text, same UUIDs. Name the run and the node in it.
     pub node: String,
-    /// `nvmlSystemGetDriverVersion`.
+    /// `nvmlSystemGetDriverVersion`; the CUDA version and what NVML has follow from it ([`crate::driver`]).
     pub driver_version: String,
-    /// `nvmlSystemGetCudaDriverVersion`.
-    pub cuda_version: u32,
     /// MIG mode at boot on the cards that have it.
     pub mig: bool,
     /// Quirks of all cards.
@@ -230,7 +229,6 @@ impl Default for Options {
         Self {
             node: "node".to_owned(),
             driver_version: Machine::DRIVER_VERSION.to_owned(),
-            cuda_version: Machine::CUDA_VERSION,
             mig: false,
             quirks: Quirks::default(),
         }
@@ -240,8 +238,6 @@ impl Default for Options {
 impl Machine {
     /// The driver version unless told otherwise.
     pub const DRIVER_VERSION: &'static str = "580.95.05";
-    /// The CUDA version unless told otherwise (13.0).
-    pub const CUDA_VERSION: u32 = 13_000;
 
     /// Builds a machine after a boot: these many cards of each model, in this order.
     pub fn from_specs(cards: &[(&Spec, usize)], options: &Options) -> Self {
@@ -261,7 +257,7 @@ impl Machine {
         Self {
             id: uuid::machine(&options.node),
             driver_version: options.driver_version.clone(),
-            cuda_version: options.cuda_version,
+            cuda_version: Driver::of(&options.driver_version).cuda().0,
             specs,
             gpus,
             events: Events::default(),

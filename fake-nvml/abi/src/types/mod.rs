@@ -2,6 +2,8 @@
 //! Not all structs of the header: a struct comes with the first function that needs it.
 //! Sizes and offsets are compared with the public binding nvml-wrapper-sys in tests. Names of fields are the header's in snake case.
 
+#[cfg(test)]
+mod bindings;
 mod device;
 mod events;
 mod health;
@@ -42,7 +44,7 @@ macro_rules! structs {
             #[allow(missing_docs, reason = "fields are those of nvml.h and are explained there")]
             pub struct $name { $(pub $field: $ty,)* }
 
-            $(impl $crate::out::Versioned for $name { const NUMBER: u32 = $number; })?
+            $crate::types::structs!(@versioned $name [$($number)?] [$($sys)?]);
         )*
 
         #[cfg(test)]
@@ -56,6 +58,13 @@ macro_rules! structs {
         }
     };
 
+    (@versioned $name:ident [] [$($sys:ident)?]) => {};
+    (@versioned $name:ident [$number:literal] [$($sys:ident)?]) => {
+        impl $crate::out::Versioned for $name {
+            const NUMBER: u32 = $number;
+            const SINCE: gpu_model::driver::Release = gpu_model::driver::struct_since(concat!("", $(stringify!($sys))?));
+        }
+    };
     (@compare $name:ident [] $($rest:tt)*) => {};
     (@compare $name:ident [$sys:ident] $($field:ident [$($theirs:ident)?])*) => {{
         use nvml_wrapper_sys::bindings::$sys as Theirs;
@@ -69,7 +78,11 @@ macro_rules! structs {
         for (name, ours, theirs) in fields {
             assert_eq!(ours, theirs, "offset of {}.{name}", stringify!($name));
         }
+        let fields = [$(($crate::types::structs!(@name $field $($theirs)?), core::mem::offset_of!($name, $field))),*];
+        $crate::types::bindings::compare(stringify!($sys), size_of::<$name>(), align_of::<$name>(), &fields);
     }};
+    (@name $field:ident) => { stringify!($field) };
+    (@name $field:ident $theirs:ident) => { stringify!($theirs) };
     (@offset $sys:ident $field:ident) => { core::mem::offset_of!($sys, $field) };
     (@offset $sys:ident $field:ident $theirs:ident) => { core::mem::offset_of!($sys, $theirs) };
 }

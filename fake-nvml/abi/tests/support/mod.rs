@@ -64,7 +64,8 @@ impl Node {
     }
 
     pub fn library(&self) -> PathBuf {
-        self.folder().join("libnvidia-ml.so.580.95.05")
+        let version = self.machine().driver_version;
+        self.folder().join(format!("libnvidia-ml.so.{version}"))
     }
 
     pub fn store(&self) -> &Store {
