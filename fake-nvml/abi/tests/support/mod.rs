@@ -119,6 +119,13 @@ impl Deref for Nvml {
 }
 
 impl Nvml {
+    /// The library at this place, loaded and not initialised.
+    pub fn open(library: &Path) -> Self {
+        // SAFETY: the library's constructors do nothing.
+        let lib = unsafe { NvmlLib::new(library) }.expect("the library loads");
+        Self { lib }
+    }
+
     pub fn device(&self, index: u32) -> nvmlDevice_t {
         ask!(self, nvmlDeviceGetHandleByIndex_v2(index) -> nvmlDevice_t).expect("a GPU")
     }
