@@ -118,9 +118,8 @@ impl Record {
     fn read(&self) -> Entry {
         let mut bytes = [0; 32];
         let _ = self.0.read_at(&mut bytes, 0).expect("its bytes");
-        let word = |i: usize| {
-            u64::from_le_bytes(bytes[i * 8..i * 8 + 8].try_into().expect("eight bytes"))
-        };
+        let word =
+            |i: usize| u64::from_le_bytes(bytes[i * 8..i * 8 + 8].try_into().expect("eight bytes"));
         Entry {
             done: word(0),
             step: Step::of(word(1)),
@@ -225,15 +224,13 @@ impl Worker {
         let mut count = PLACES;
         let code = call!(
             self.nvml(),
-            nvmlDeviceGetGpuInstances(
-                self.nvml().device(gpu),
-                19,
-                room.as_mut_ptr(),
-                &mut count
-            )
+            nvmlDeviceGetGpuInstances(self.nvml().device(gpu), 19, room.as_mut_ptr(), &mut count)
         );
         assert_eq!(code, 0, "the list of GPU instances");
-        room.iter().take(count as usize).map(|gi| *gi as u64).collect()
+        room.iter()
+            .take(count as usize)
+            .map(|gi| *gi as u64)
+            .collect()
     }
 
     fn compute(&self, gi: u64) -> Option<u64> {
@@ -247,7 +244,10 @@ impl Worker {
         let (gi, ci) = (self.now.gi, self.now.ci);
         let found = self.found();
         let compute = found.and_then(|gi| self.compute(gi));
-        let is = format!("{:?} by the record, {found:x?} with {compute:x?} found", self.now);
+        let is = format!(
+            "{:?} by the record, {found:x?} with {compute:x?} found",
+            self.now
+        );
         match self.now.step {
             Step::Free => assert_eq!(found, None, "{is}"),
             Step::ToInstance => assert_eq!(compute, None, "{is}"),
@@ -359,16 +359,32 @@ impl Worker {
     fn set(&mut self) {
         let device = self.device();
         let on = self.dice.below(2) as u32;
-        assert_eq!(call!(self.nvml(), nvmlDeviceSetPersistenceMode(device, on)), 0);
+        assert_eq!(
+            call!(self.nvml(), nvmlDeviceSetPersistenceMode(device, on)),
+            0
+        );
         let watts = 100 + self.dice.below(300) as u32;
-        let limit = call!(self.nvml(), nvmlDeviceSetPowerManagementLimit(device, watts * 1000));
+        let limit = call!(
+            self.nvml(),
+            nvmlDeviceSetPowerManagementLimit(device, watts * 1000)
+        );
         assert_eq!(limit, 0);
     }
 
     fn wait(&mut self) {
         let set = ask!(self.nvml(), nvmlEventSetCreate() -> nvmlEventSet_t).expect("a set");
-        assert_eq!(call!(self.nvml(), nvmlDeviceRegisterEvents(self.device(), 0x8, set)), 0);
-        assert_eq!(wait(self.nvml(), set, 1), Err(TIMEOUT), "nobody injects anything");
+        assert_eq!(
+            call!(
+                self.nvml(),
+                nvmlDeviceRegisterEvents(self.device(), 0x8, set)
+            ),
+            0
+        );
+        assert_eq!(
+            wait(self.nvml(), set, 1),
+            Err(TIMEOUT),
+            "nobody injects anything"
+        );
         assert_eq!(call!(self.nvml(), nvmlEventSetFree(set)), 0);
     }
 
@@ -378,7 +394,10 @@ impl Worker {
         let device = self.device();
         assert_eq!(nvml.name(device).as_deref(), Ok("NVIDIA A100-SXM4-40GB"));
         let memory = ask!(nvml, nvmlDeviceGetMemoryInfo(device) -> nvmlMemory_t);
-        assert!(memory.is_ok_and(|m| m.free + m.used == m.total), "{memory:?}");
+        assert!(
+            memory.is_ok_and(|m| m.free + m.used == m.total),
+            "{memory:?}"
+        );
         assert!(ask!(nvml, nvmlDeviceGetPowerUsage(device) -> u32).is_ok());
         let gi = self.now.gi as nvmlGpuInstance_t;
         let ci = self.now.ci as nvmlComputeInstance_t;
@@ -451,7 +470,10 @@ fn many_processes_killed_at_random_lose_nothing() {
             .env("STORM_WORKER", worker.to_string())
             .env("STORM_WORKERS", workers.to_string())
             .env("STORM_OPERATIONS", operations.to_string())
-            .env("STORM_RECORD", node.folder().join(format!("record-{worker}")))
+            .env(
+                "STORM_RECORD",
+                node.folder().join(format!("record-{worker}")),
+            )
             .env("STORM_LIBRARY", node.library())
             .env("FAKEGPU_VISIBLE", "all")
             .env(gpu_store::PROC_ENV, &proc)
@@ -481,7 +503,10 @@ fn many_processes_killed_at_random_lose_nothing() {
             child.kill().expect("SIGKILL");
             let status = child.wait().expect("its end");
             // It may have ended, well or badly, just before.
-            assert!(status.code().is_none_or(|code| code == 0), "worker {victim}: {status}");
+            assert!(
+                status.code().is_none_or(|code| code == 0),
+                "worker {victim}: {status}"
+            );
             kills += u32::from(status.code().is_none());
             fleet.0[victim] = Some(start(victim as u32));
         }
@@ -516,14 +541,20 @@ fn many_processes_killed_at_random_lose_nothing() {
     let own_gpus = &machine.gpus[..machine.gpus.len() - 1];
     let total: usize = own_gpus.iter().map(|gpu| gpu.instances.len()).sum();
     assert_eq!(total, owned, "instances that nobody made");
-    assert!(kills >= workers, "only {kills} were killed: the storm was too short");
+    assert!(
+        kills >= workers,
+        "only {kills} were killed: the storm was too short"
+    );
     // The lock is free, and the files that mirror the instances are what they should be after one more look.
     let mended = Instant::now();
     let store = gpu_store::Store::open(node.store().path())
         .expect("it opens")
         .with_proc_dir(&proc);
     store.mirror().expect("the folder is ours");
-    assert!(mended.elapsed() < Duration::from_secs(5), "the lock was stuck");
+    assert!(
+        mended.elapsed() < Duration::from_secs(5),
+        "the lock was stuck"
+    );
     println!(
         "{workers} processes x {operations} operations, {kills} killed, {} changes of the state, {reads} looks from outside: {took:.1?}",
         node.store().generation()
@@ -547,8 +578,13 @@ fn waiting_beginning_and_ending_at_once() {
                     let Ok(set) = ask!(nvml, nvmlEventSetCreate() -> nvmlEventSet_t) else {
                         continue;
                     };
-                    if let Ok(device) = ask!(nvml, nvmlDeviceGetHandleByIndex_v2(index % 2) -> nvmlDevice_t) {
-                        assert!(allowed(call!(nvml, nvmlDeviceRegisterEvents(device, 0x8, set))));
+                    if let Ok(device) =
+                        ask!(nvml, nvmlDeviceGetHandleByIndex_v2(index % 2) -> nvmlDevice_t)
+                    {
+                        assert!(allowed(call!(
+                            nvml,
+                            nvmlDeviceRegisterEvents(device, 0x8, set)
+                        )));
                     }
                     // Longer than the test: a shutdown elsewhere must wake it.
                     assert!(allowed(wait(nvml, set, 60_000).err().unwrap_or(0)));
@@ -557,7 +593,9 @@ fn waiting_beginning_and_ending_at_once() {
             });
             scope.spawn(move || {
                 while Instant::now() < end {
-                    if let Ok(device) = ask!(nvml, nvmlDeviceGetHandleByIndex_v2(index % 2) -> nvmlDevice_t) {
+                    if let Ok(device) =
+                        ask!(nvml, nvmlDeviceGetHandleByIndex_v2(index % 2) -> nvmlDevice_t)
+                    {
                         let on = call!(nvml, nvmlDeviceSetPersistenceMode(device, index % 2));
                         assert!(allowed(on), "{on}");
                     }
@@ -578,9 +616,10 @@ fn waiting_beginning_and_ending_at_once() {
 #[test]
 fn a_child_outlives_its_killed_parent() {
     let node = Node::mig("2xA100-SXM4-40GB");
+    let nvml = node.load();
     for round in 0..10u64 {
         let parent = fork(|| {
-            let nvml = node.init();
+            assert_eq!(call!(nvml, nvmlInit_v2()), 0);
             let device = nvml.device(1);
             let gi = ask!(nvml, nvmlDeviceCreateGpuInstance(device, 19) -> nvmlGpuInstance_t);
             let Ok(gi) = gi else { return 1 };
@@ -598,7 +637,11 @@ fn a_child_outlives_its_killed_parent() {
                     let known = ask!(nvml, nvmlGpuInstanceGetInfo(gi) -> nvmlGpuInstanceInfo_t);
                     let gone = call!(nvml, nvmlGpuInstanceDestroy(gi));
                     let done = known.is_ok() && gone == 0;
-                    std::fs::write(node.folder().join(format!("orphan-{round}")), if done { "fine" } else { "lost" }).map_or(1, |()| 0)
+                    std::fs::write(
+                        node.folder().join(format!("orphan-{round}")),
+                        if done { "fine" } else { "lost" },
+                    )
+                    .map_or(1, |()| 0)
                 });
                 let _ = orphan;
                 std::thread::sleep(Duration::from_millis(1));
@@ -630,6 +673,8 @@ fn fork(body: impl FnOnce() -> i32) -> libc::pid_t {
     if child > 0 {
         return child;
     }
+    // SAFETY: a number. Another test's thread may have held a lock of the test program's at the fork: then a signal ends the child.
+    unsafe { libc::alarm(20) };
     let code = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).unwrap_or(99);
     // SAFETY: ends the child at once.
     unsafe { libc::_exit(code) }
@@ -665,8 +710,9 @@ fn refused(nvml: &Nvml) -> Vec<u32> {
 #[test]
 fn who_gives_up_root_may_read_and_not_change() {
     let node = Node::mig("1xA100-SXM4-40GB");
+    let nvml = node.load();
     let child = fork(|| {
-        let nvml = node.init();
+        assert_eq!(call!(nvml, nvmlInit_v2()), 0);
         let gi = ask!(nvml, nvmlDeviceCreateGpuInstance(nvml.device(0), 19) -> nvmlGpuInstance_t)
             .expect("root may");
         if !become_ordinary() {
@@ -695,18 +741,20 @@ fn become_ordinary() -> bool {
 fn root_with_a_read_only_state_may_read_and_not_change() {
     let node = Node::mig("1xA100-SXM4-40GB");
     let before = node.store().generation();
+    let nvml = node.load();
     let child = fork(|| {
         if !mount_read_only(node.folder()) {
             return 42;
         }
-        let nvml = node.init();
+        assert_eq!(call!(nvml, nvmlInit_v2()), 0);
         assert_eq!(refused(&nvml), [NO_PERMISSION; 5]);
         assert!(nvml.uuid(nvml.device(0)).is_ok());
         let set = ask!(nvml, nvmlEventSetCreate() -> nvmlEventSet_t).expect("a set");
         let registered = call!(nvml, nvmlDeviceRegisterEvents(nvml.device(0), 0x8, set));
         assert_eq!(registered, 0);
         assert_eq!(wait(&nvml, set, 5), Err(TIMEOUT));
-        let none = ask!(nvml, nvmlDeviceGetMigDeviceHandleByIndex(nvml.device(0), 0) -> nvmlDevice_t);
+        let none =
+            ask!(nvml, nvmlDeviceGetMigDeviceHandleByIndex(nvml.device(0), 0) -> nvmlDevice_t);
         assert_eq!(none.map(drop), Err(NOT_FOUND));
         0
     });
@@ -730,7 +778,11 @@ fn mount_read_only(folder: &Path) -> bool {
     (unsafe { libc::unshare(libc::CLONE_NEWNS) } == 0)
         && mount(none, c"/", libc::MS_REC | libc::MS_PRIVATE)
         && mount(folder.as_ptr(), &folder, libc::MS_BIND)
-        && mount(none, &folder, libc::MS_BIND | libc::MS_REMOUNT | libc::MS_RDONLY)
+        && mount(
+            none,
+            &folder,
+            libc::MS_BIND | libc::MS_REMOUNT | libc::MS_RDONLY,
+        )
 }
 
 /// The last dlclose and the next dlopen among threads that are in the middle of calls through handles of their own.
@@ -754,5 +806,9 @@ fn loading_and_unloading_while_others_call() {
         }
     });
     let nvml = node.load();
-    assert_eq!(call!(nvml, nvmlShutdown()), UNINITIALIZED, "each init had its shutdown");
+    assert_eq!(
+        call!(nvml, nvmlShutdown()),
+        UNINITIALIZED,
+        "each init had its shutdown"
+    );
 }

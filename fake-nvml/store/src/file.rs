@@ -117,6 +117,17 @@ impl Mapped {
         unsafe { AtomicU32::from_ptr(self.map.as_mut_ptr().add(AT_GENERATION).cast()) }
     }
 
+    /// How many turns writers have had.
+    pub(crate) fn turns(&self) -> u64 {
+        u64::from_le(self.word(AT_TURNS).load(Ordering::Relaxed))
+    }
+
+    /// Notes a writer's turn. The caller holds the writers' lock, by which alone this word is written.
+    pub(crate) fn note_turn(&self) {
+        let turns = self.turns().wrapping_add(1);
+        self.word(AT_TURNS).store(turns.to_le(), Ordering::Relaxed);
+    }
+
     /// Copies the state that stands.
     pub(crate) fn copy(&self) -> Result<Copied, Torn> {
         let generation = self.generation();
@@ -177,8 +188,8 @@ impl Mapped {
         debug_assert!(at.is_multiple_of(8) && at + 8 <= SIZE);
         // SAFETY: every caller passes an offset of `layout`, a multiple of 8 and at most SIZE - 8; the mapping is SIZE
         // bytes, page-aligned, and lives as long as `self`. All accesses to its words, in this and in other processes,
-        // are atomic, so there is no data race. On a read-only mapping only loads happen: `commit` is reached only
-        // through a description opened for writing.
+        // are atomic, so there is no data race. On a read-only mapping only loads happen: `commit` and `note_turn` are
+        // reached only through a description opened for writing.
         unsafe { AtomicU64::from_ptr(self.map.as_mut_ptr().add(at).cast()) }
     }
 }

@@ -17,6 +17,8 @@ pub(crate) const AT_FORMAT: usize = 8;
 pub(crate) const AT_SLOT_SIZE: usize = 16;
 /// On a cache line of its own: every reader polls it.
 pub(crate) const AT_GENERATION: usize = 64;
+/// Counts the turns of writers, changes or not: who waits for the lock sees by it that the others come and go.
+pub(crate) const AT_TURNS: usize = 128;
 
 /// Bytes of one slot. The whole file is written when it is made, so that no store into the mapping can meet a full disk.
 pub(crate) const SLOT: usize = 256 * 1024;

@@ -4,6 +4,7 @@
 //! capability files that mirror the instances.
 #![allow(unsafe_code)] // one of the three crates that must (with nvml-client): each block carries its proof
 
+mod create;
 mod error;
 mod file;
 mod futex;

@@ -18,8 +18,10 @@ use std::{
 
 /// The byte that writers lock.
 pub(crate) const WRITERS: Range = Range { start: 0, len: 1 };
-/// How long a writer waits for another one.
+/// How long one waits for a holder that does not let go. While holders come and go one waits on: it is only a matter of turns.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// What counts as having waited for long.
+const LONG: Duration = Duration::from_millis(50);
 
 /// A range of bytes; it need not lie within the file.
 #[derive(Clone, Copy, Debug)]
@@ -86,9 +88,16 @@ impl Lock {
         }
     }
 
-    /// Takes the lock, waiting for others for a while.
-    pub(crate) fn take(file: File, path: &Path, range: Range, kind: Kind) -> Result<Lock, Error> {
+    /// Takes the lock, waiting for others as long as `turns` tells that they take turns, and for a while after.
+    pub(crate) fn take(
+        file: File,
+        path: &Path,
+        range: Range,
+        kind: Kind,
+        turns: impl Fn() -> u64,
+    ) -> Result<Lock, Error> {
         let started = Instant::now();
+        let (mut seen, mut moved) = (turns(), started);
         let mut pause = Duration::from_micros(20);
         let mut file = file;
         loop {
@@ -103,14 +112,21 @@ impl Lock {
                 }
                 Err((back, _)) => file = back,
             }
-            if started.elapsed() > PATIENCE {
+            let now = turns();
+            if now != seen {
+                (seen, moved) = (now, Instant::now());
+            } else if moved.elapsed() > PATIENCE {
                 return Err(Error::Busy {
                     path: path.to_owned(),
                     seconds: PATIENCE.as_secs(),
                 });
             }
             std::thread::sleep(pause);
-            pause = (pause * 2).min(Duration::from_millis(2));
+            // Who has waited for long asks more often than who has just come, or it would wait for ever among many.
+            pause = match started.elapsed() > LONG {
+                true => Duration::from_micros(300),
+                false => (pause * 2).min(Duration::from_millis(2)),
+            };
         }
     }
 }

@@ -2,7 +2,7 @@
 //! Not here: the bytes (`file`, `layout`), the locks (`lock`), the rules of a GPU (`gpu-model`).
 //! In: a path. Out: snapshots that stay valid as long as they are kept.
 use crate::{
-    PROC_DIR, PROC_ENV,
+    PROC_DIR, PROC_ENV, create,
     error::{Error, UpdateError},
     file::{Mapped, Torn, is_read_only},
     futex,
@@ -14,9 +14,7 @@ use crate::{
 use arc_swap::ArcSwapOption;
 use gpu_model::{Clients, Machine, Now, Op, Outcome, Refusal, Scope};
 use std::{
-    fs, io,
-    io::Write,
-    os::unix::fs::OpenOptionsExt,
+    io,
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant, SystemTime},
@@ -50,33 +48,17 @@ impl Store {
     pub fn create(path: impl AsRef<Path>, machine: &Machine) -> Result<Self, Error> {
         let path = path.as_ref();
         let image = Mapped::image(&encode(path, machine)?);
-        let io = |doing| {
-            move |source| Error::Io {
-                doing,
+        match create::whole(path, &image) {
+            Ok(()) => Self::open(path),
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Err(Error::Exists {
+                path: path.to_owned(),
+            }),
+            Err(source) => Err(Error::Io {
+                doing: "create",
                 path: path.to_owned(),
                 source,
-            }
-        };
-        // Written aside and linked in whole: nobody ever opens half a file.
-        let aside = aside(path);
-        let written = fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o666)
-            .open(&aside)
-            .and_then(|mut file| file.write_all(&image));
-        let linked = match written {
-            Ok(()) => match fs::hard_link(&aside, path) {
-                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Err(Error::Exists {
-                    path: path.to_owned(),
-                }),
-                other => other.map_err(io("create")),
-            },
-            Err(e) => Err(io("create")(e)),
-        };
-        let _ = fs::remove_file(&aside);
-        linked?;
-        Self::open(path)
+            }),
+        }
     }
 
     /// Opens the state file if it is there and sets it, in place, to `machine`; else makes it.
@@ -201,7 +183,11 @@ impl Store {
                 source,
             },
         })?;
-        Lock::take(file, &self.path, WRITERS, kind)
+        let lock = Lock::take(file, &self.path, WRITERS, kind, || self.mapped.turns())?;
+        if write {
+            self.mapped.note_turn();
+        }
+        Ok(lock)
     }
 
     /// Changes the state: `change` gets the machine and the open clients, and gives the next machine and an answer.
@@ -344,9 +330,4 @@ fn encode(path: &Path, machine: &Machine) -> Result<Vec<u8>, Error> {
         });
     }
     Ok(bytes)
-}
-
-fn aside(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.{}.new", std::process::id()))
 }

@@ -42,15 +42,22 @@ pub(crate) fn mig_off() -> Op {
 
 /// Runs the test `name` of this very program as another process, with `role` and the state's path in its environment.
 pub(crate) fn spawn(name: &str, role: &str, state: &Path) -> Child {
-    Command::new(std::env::current_exe().expect("this program"))
-        .args(["--exact", name, "--nocapture", "--test-threads=1"])
-        .env("STORE_ROLE", role)
-        .env("STORE_STATE", state)
-        .env("FAKEGPU_PROC", state.with_file_name("proc"))
+    command(name, role, state)
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())
         .spawn()
         .expect("another process")
+}
+
+/// The same, not yet started.
+pub(crate) fn command(name: &str, role: &str, state: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command
+        .args(["--exact", name, "--nocapture", "--test-threads=1"])
+        .env("STORE_ROLE", role)
+        .env("STORE_STATE", state)
+        .env("FAKEGPU_PROC", state.with_file_name("proc"));
+    command
 }
 
 /// The role of this process, if it is such another one.
