@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use gpu_model::driver::{Driver, Release};
-use gpu_model::{GpuUuid, Machine, Op, Outcome};
+use gpu_model::{GpuUuid, Machine, Now, Op, Outcome};
 use gpu_store::{Snapshot, Store};
 
 use crate::event_set;
@@ -191,6 +191,12 @@ impl Session {
     #[inline]
     pub(crate) fn generation(&self) -> u64 {
         self.store.generation()
+    }
+
+    /// This reading of the system's clock, or a later one before it.
+    #[inline]
+    pub(crate) fn not_before(&self, reading: Now) -> Now {
+        self.store.not_before(reading)
     }
 
     /// The state as it is now.

@@ -207,13 +207,19 @@ impl View {
         self.machine().spec(self.state(gpu))
     }
 
+    /// What time it is on the machine.
+    #[inline]
+    pub(crate) fn now(&self) -> Now {
+        self.machine().now(self.session.not_before(clock::now()))
+    }
+
     /// What the GPU shows now.
     pub(crate) fn telemetry(&self, gpu: &GpuView) -> Telemetry {
         let at = Shown {
             cycle: self.cycle,
             generation: self.snapshot.generation,
             position: gpu.position,
-            now: clock::now(),
+            now: self.now(),
         };
         SHOWN.with(|shown| match shown.get() {
             Some((asked, telemetry)) if asked == at => telemetry,

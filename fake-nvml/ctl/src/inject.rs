@@ -1,11 +1,10 @@
 //! `fakegpu inject`: changes from outside, through the one door that the driver's calls use too.
 
 use std::path::PathBuf;
-use std::time::SystemTime;
 
 use clap::{Args, Subcommand, ValueEnum};
 use gpu_model::{
-    CiId, Code, GiId, GpuIndex, Injection, MiB, MigMode, Now, Op, Outcome, Percent, RecoveryAction,
+    CiId, Code, GiId, GpuIndex, Injection, MiB, MigMode, Op, Outcome, Percent, RecoveryAction,
     RowRemaps, Scope,
 };
 
@@ -115,11 +114,11 @@ impl Inject {
         let store = state::open(self.state.as_deref())?;
         let gpu = GpuIndex(self.gpu);
         let (op, scope) = (self.what.op(gpu), self.what.scope(gpu));
-        let now = Now::from(SystemTime::now());
+        let real = store.real();
         let outcome = store.update(|machine, clients| {
             // The model takes an Xid of an instance that is gone; whoever types one that never was should hear of it.
             machine.check(scope)?;
-            machine.apply_among(op, now, clients)
+            machine.apply_among(op, machine.now(real), clients)
         })?;
         match outcome {
             Outcome::MigMode {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
-use gpu_model::{Gpu, Machine};
+use gpu_model::{Gpu, Machine, Now, Spec};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -24,13 +24,14 @@ pub(crate) struct Show {
 impl Show {
     pub(crate) fn run(&self) -> Result<(), Error> {
         let store = state::open(self.place.as_deref())?;
-        let snapshot = store.read()?;
+        let snapshot = store.current()?;
+        let now = snapshot.machine.now(store.real());
         if self.json {
-            let view = view(&snapshot.machine, snapshot.generation);
+            let view = view(&snapshot.machine, snapshot.generation, now);
             // Strings, numbers and lists of them: this cannot fail, and an empty line would be no JSON.
             println!("{}", serde_json::to_string_pretty(&view).expect("JSON"));
         } else {
-            print!("{}", table(&snapshot.machine));
+            print!("{}", table(&snapshot.machine, now));
         }
         Ok(())
     }
@@ -64,7 +65,7 @@ pub(crate) fn summary(machine: &Machine) -> String {
     )
 }
 
-fn table(machine: &Machine) -> String {
+fn table(machine: &Machine, now: Now) -> String {
     let mut text = summary(machine);
     text.push('\n');
     for gpu in &machine.gpus {
@@ -78,7 +79,7 @@ fn table(machine: &Machine) -> String {
             gpu.pci,
             mig_words(machine, gpu)
         );
-        for line in conditions(gpu) {
+        for line in conditions(spec, gpu, now) {
             let _ = writeln!(text, "       {line}");
         }
         for gi in &gpu.instances {
@@ -118,7 +119,7 @@ fn mig_words(machine: &Machine, gpu: &Gpu) -> String {
     }
 }
 
-fn conditions(gpu: &Gpu) -> Vec<String> {
+fn conditions(spec: &Spec, gpu: &Gpu, now: Now) -> Vec<String> {
     let mut lines = Vec::new();
     let health = &gpu.health;
     if health.lost {
@@ -134,8 +135,9 @@ fn conditions(gpu: &Gpu) -> Vec<String> {
             ecc.corrected, ecc.uncorrected
         ));
     }
-    if gpu.load.compute.0 > 0 || gpu.load.memory.0 > 0 {
-        lines.push(format!("load {}, {}", gpu.load.compute, gpu.load.memory));
+    if gpu.running(now).next().is_some() {
+        let (busy, memory) = (gpu.busy(spec, None, None, now), gpu.memory_used(now));
+        lines.push(format!("load {busy}, {memory}"));
     }
     lines
 }
@@ -209,7 +211,7 @@ struct EventView {
     kind: String,
 }
 
-fn view(machine: &Machine, generation: u64) -> MachineView {
+fn view(machine: &Machine, generation: u64, now: Now) -> MachineView {
     MachineView {
         format: 1,
         generation,
@@ -219,7 +221,7 @@ fn view(machine: &Machine, generation: u64) -> MachineView {
         gpus: machine
             .gpus
             .iter()
-            .map(|gpu| gpu_view(machine, gpu))
+            .map(|gpu| gpu_view(machine, gpu, now))
             .collect(),
         events: machine
             .events
@@ -234,7 +236,7 @@ fn view(machine: &Machine, generation: u64) -> MachineView {
     }
 }
 
-fn gpu_view(machine: &Machine, gpu: &Gpu) -> GpuView {
+fn gpu_view(machine: &Machine, gpu: &Gpu, now: Now) -> GpuView {
     let spec = machine.spec(gpu);
     let mig = spec.mig.as_ref().map(|mig| MigView {
         current: gpu.mig_current.word(),
@@ -284,7 +286,7 @@ fn gpu_view(machine: &Machine, gpu: &Gpu) -> GpuView {
         last_xid: gpu.health.last_xid,
         ecc_corrected: gpu.health.ecc_volatile.corrected,
         ecc_uncorrected: gpu.health.ecc_volatile.uncorrected,
-        load_percent: gpu.load.compute.0,
-        load_memory_mib: gpu.load.memory.0,
+        load_percent: gpu.busy(spec, None, None, now).0,
+        load_memory_mib: gpu.memory_used(now).0,
     }
 }

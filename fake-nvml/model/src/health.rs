@@ -1,7 +1,6 @@
-//! The condition of a GPU and the load on it.
-//! Not here: the values that vary by themselves (`telemetry`, computed from these and the time).
+//! The condition of a GPU.
+//! Not here: the values that vary by themselves (`telemetry`, computed from these and the time), work (`load`).
 //! Changed by injection only.
-use crate::units::{MiB, MilliJoules, Now, Percent};
 use serde::{Deserialize, Serialize};
 
 /// ECC error counters.
@@ -55,6 +54,14 @@ impl RecoveryAction {
 pub struct Health {
     /// It fell off the bus: every call answers GPU_IS_LOST.
     pub lost: bool,
+    /// It is not there yet: an init that happens now does not find it.
+    pub absent: bool,
+    /// It must be reset before it can be used again: changes answer RESET_REQUIRED.
+    pub reset_required: bool,
+    /// Why its clocks are held down.
+    pub throttle: Throttle,
+    /// NVLinks that are down, by bit.
+    pub links_down: u32,
     /// ECC errors since the last reset.
     pub ecc_volatile: EccCounts,
     /// ECC errors since ever.
@@ -67,15 +74,45 @@ pub struct Health {
     pub last_xid: Option<u32>,
 }
 
-/// The work that a GPU, or one of its instances, is doing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Load {
-    /// Share of the time in which kernels run, 0-100.
-    pub compute: Percent,
-    /// Memory that processes have allocated, without what the driver reserves.
-    pub memory: MiB,
-    /// Since when.
-    pub since: Now,
-    /// Energy used up to `since`.
-    pub energy: MilliJoules,
+impl Health {
+    /// Whether an NVLink is up.
+    pub const fn link_up(&self, link: u32) -> bool {
+        link < u32::BITS && self.links_down & (1 << link) == 0
+    }
+}
+
+/// Why clocks are lower than they could be: bits of `nvmlClocksEventReason*`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Throttle(pub u64);
+
+impl Throttle {
+    /// Nothing to do.
+    pub const IDLE: Self = Self(0x1);
+    /// The power limit.
+    pub const POWER_CAP: Self = Self(0x4);
+    /// Hardware: halved or worse, by temperature or power.
+    pub const HW_SLOWDOWN: Self = Self(0x8);
+    /// The driver, by temperature.
+    pub const SW_THERMAL: Self = Self(0x20);
+    /// Hardware, by temperature.
+    pub const HW_THERMAL: Self = Self(0x40);
+    /// Hardware, by the power supply's brake signal.
+    pub const POWER_BRAKE: Self = Self(0x80);
+
+    /// Both.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether any of these.
+    pub const fn any(self, of: Self) -> bool {
+        self.0 & of.0 != 0
+    }
+
+    /// Whether none.
+    pub const fn is_none(self) -> bool {
+        self.0 == 0
+    }
 }

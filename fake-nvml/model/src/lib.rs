@@ -8,19 +8,24 @@ pub mod caps;
 #[cfg(feature = "catalog")]
 pub mod catalog;
 mod clients;
+mod clock;
 mod code;
 pub mod driver;
 mod engine;
 mod events;
+mod fault;
 mod geometry;
 mod health;
 mod ids;
+mod load;
 mod machine;
 pub mod naming;
 mod node_spec;
 mod op;
+mod power;
 mod query;
 mod refusal;
+mod schedule;
 mod spec;
 mod telemetry;
 mod units;
@@ -30,23 +35,29 @@ pub use board::{Board, SupportedClocks};
 #[cfg(feature = "catalog")]
 pub use catalog::{Catalog, CatalogError, Confidence, FactRow, Model, UnknownModel};
 pub use clients::{Client, Clients, Scope};
+pub use clock::Clock;
 pub use code::Code;
+pub use engine::ClockChange;
 pub use events::{Event, EventKind, Events};
-pub use health::{EccCounts, Health, Load, RecoveryAction, RowRemaps};
+pub use fault::{Action, Call, FaultPlan, Glob, ProcessIs, Rule, Then, When, Window};
+pub use health::{EccCounts, Health, RecoveryAction, RowRemaps, Throttle};
 pub use ids::{
     Birth, CiId, GiId, GpuIndex, GpuUuid, MachineId, MigUuid, Minor, PciAddress, Pid, ProfileId,
 };
+pub use load::{Load, LoadId, NewLoad, Point, Process, ProcessKind, Shape, ShapeError};
 pub use machine::{
     ComputeInstance, ComputeMode, Gpu, GpuInstance, Machine, MigMode, Options, Quirks, Timeslice,
 };
 pub use node_spec::{NodeSpec, NodeSpecError};
 pub use op::{Injection, Op, Outcome};
+pub use power::Energy;
 pub use query::{BadProfileIndex, MigDevice};
 pub use refusal::Refusal;
+pub use schedule::Scheduled;
 pub use spec::{
     Architecture, Brand, CiProfile, CiProfileIndex, Clocks, ComputeCapability, Engines, GiProfile,
     GiProfileIndex, Inforom, MigSpec, MigToggle, NvLink, Pcie, Placement, PowerLimits, Spec,
     Thermal,
 };
-pub use telemetry::Telemetry;
+pub use telemetry::{Telemetry, Use};
 pub use units::{Celsius, MHz, MiB, MilliJoules, MilliWatts, Now, Percent, Slices};

@@ -2,13 +2,18 @@
 //! Not here: how it changes (`engine`), what can be asked of it (`query`), where it is kept (`gpu-store`).
 //! Built from the catalogue once; afterwards each state comes out of `Machine::apply`.
 use crate::{
+    clock::Clock,
     driver::Driver,
     events::Events,
-    health::{Health, Load},
+    fault::FaultPlan,
+    health::Health,
     ids::{Birth, CiId, GiId, GpuIndex, GpuUuid, MachineId, MigUuid, Minor, PciAddress, ProfileId},
+    load::Load,
+    power::Energy,
     refusal::Refusal,
+    schedule::Scheduled,
     spec::{MigSpec, Placement, Spec},
-    units::{MiB, MilliWatts, Slices},
+    units::{MiB, MilliWatts, Now, Slices},
     uuid,
 };
 use serde::{Deserialize, Serialize};
@@ -28,8 +33,20 @@ pub struct Machine {
     pub gpus: Vec<Gpu>,
     /// The last events.
     pub events: Events,
+    /// What time it is here.
+    pub clock: Clock,
+    /// Which calls are to go wrong.
+    pub faults: FaultPlan,
+    /// Calls are written to the log.
+    pub log: bool,
+    /// Faults of cards that are still to come, by time.
+    pub scheduled: Vec<Scheduled>,
+    /// When it was last written down, by its own clock.
+    pub(crate) written: Now,
     /// The serial number that the next instance gets.
     pub(crate) next_birth: u64,
+    /// The serial number that the next load gets.
+    pub(crate) next_load: u64,
 }
 
 /// One GPU.
@@ -71,8 +88,10 @@ pub struct Gpu {
     pub ecc_pending: bool,
     /// Condition.
     pub health: Health,
-    /// Work on the card outside of its GPU instances.
-    pub load: Load,
+    /// Work on the card and its instances, in the order in which it was put there.
+    pub loads: Vec<Load>,
+    /// Energy used.
+    pub(crate) energy: Energy,
     /// Ways in which this card differs from its siblings.
     pub quirks: Quirks,
 }
@@ -192,8 +211,6 @@ pub struct GpuInstance {
     pub birth: Birth,
     /// Compute instances, ascending by id.
     pub compute: Vec<ComputeInstance>,
-    /// Work on it.
-    pub load: Load,
 }
 
 /// A compute instance: a MIG device.
@@ -261,7 +278,13 @@ impl Machine {
             specs,
             gpus,
             events: Events::default(),
+            clock: Clock::default(),
+            faults: FaultPlan::default(),
+            log: false,
+            scheduled: Vec::new(),
+            written: Now(0),
             next_birth: 1,
+            next_load: 1,
         }
     }
 
@@ -307,7 +330,8 @@ fn boot(index: usize, total: usize, model: usize, spec: &Spec, options: &Options
         ecc_current: spec.ecc.unwrap_or(false),
         ecc_pending: spec.ecc.unwrap_or(false),
         health: Health::default(),
-        load: Load::default(),
+        loads: Vec::new(),
+        energy: Energy::from(Now(0)),
         quirks: options.quirks,
     }
 }
@@ -330,10 +354,20 @@ impl Gpu {
         })
     }
 
-    /// Memory in use by processes, all instances together, without what the driver reserves.
-    pub fn memory_used(&self) -> MiB {
-        let in_instances: u64 = self.instances.iter().map(|gi| gi.load.memory.0).sum();
-        MiB(self.load.memory.0 + in_instances)
+    /// Memory in use by processes at `now`, all instances together, without what the driver reserves.
+    pub fn memory_used(&self, now: Now) -> MiB {
+        MiB(self.running(now).map(|load| load.memory.0).sum())
+    }
+
+    /// Memory in use by processes at `now` within a GPU instance.
+    pub fn memory_used_in(&self, gi: GiId, now: Now) -> MiB {
+        let within = self.running(now).filter(|load| load.gi == Some(gi));
+        MiB(within.map(|load| load.memory.0).sum())
+    }
+
+    /// The loads that run at `now`.
+    pub fn running(&self, now: Now) -> impl Iterator<Item = &Load> {
+        self.loads.iter().filter(move |load| load.runs(now))
     }
 
     pub(crate) fn slices_used(&self, mig: &MigSpec) -> Slices {

@@ -3,12 +3,13 @@
 //! Made by the NVML library, nvidia-smi, fakegpu and the harness.
 use crate::{
     code::Code,
-    health::{RecoveryAction, RowRemaps},
+    health::{RecoveryAction, RowRemaps, Throttle},
     ids::{Birth, CiId, GiId, GpuIndex, MigUuid, ProfileId},
     machine::{ComputeMode, MigMode, Quirks, Timeslice},
     spec::Placement,
-    units::{MiB, MilliWatts, Percent},
+    units::{MiB, MilliWatts, Now, Percent},
 };
+use serde::{Deserialize, Serialize};
 
 /// An operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,10 +104,19 @@ pub enum Op {
         /// What.
         what: Injection,
     },
+    /// Not an NVML call: the same at a later time (now, if that has come).
+    Schedule {
+        /// On which GPU.
+        gpu: GpuIndex,
+        /// When.
+        at: Now,
+        /// What.
+        what: Injection,
+    },
 }
 
 /// What can be put in place from outside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Injection {
     /// An Xid, on an instance or (both `None`) on the whole GPU.
     Xid {
@@ -132,7 +142,20 @@ pub enum Injection {
     Recovery(RecoveryAction),
     /// Falls off the bus (`true`) or is back (`false`).
     Lost(bool),
-    /// Load on the whole card or on one GPU instance, as a new state.
+    /// Is not there (`true`: an init does not find it) or is there (`false`).
+    Absent(bool),
+    /// Must be reset before it can be used again, as a new state; a reset ends it.
+    ResetRequired(bool),
+    /// Why clocks are held down, as a new state.
+    Throttle(Throttle),
+    /// An NVLink comes up or goes down.
+    NvLink {
+        /// Which, from 0.
+        link: u32,
+        /// Up or down.
+        up: bool,
+    },
+    /// Load without a process on the whole card or on one GPU instance, as a new state.
     Load {
         /// On which GPU instance; `None` is the card outside of its instances.
         gi: Option<GiId>,

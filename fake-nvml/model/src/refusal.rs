@@ -5,8 +5,9 @@ use crate::{
     clients::Scope,
     code::Code,
     ids::{CiId, GiId, GpuIndex, Pid, ProfileId},
+    load::LoadId,
     spec::Placement,
-    units::{MilliWatts, Slices},
+    units::{MiB, MilliWatts, Slices},
 };
 
 /// A refused operation.
@@ -27,6 +28,58 @@ pub enum Refusal {
     Lost {
         /// Which.
         gpu: GpuIndex,
+    },
+    /// The GPU is not there yet.
+    #[error("GPU {gpu} is not there yet: wait for it, or `fakegpu inject -i {gpu} present`")]
+    Absent {
+        /// Which.
+        gpu: GpuIndex,
+    },
+    /// The GPU must be reset first.
+    #[error("GPU {gpu} must be reset before it can be used again: nvidia-smi -r -i {gpu}")]
+    ResetRequired {
+        /// Which.
+        gpu: GpuIndex,
+    },
+    /// No such NVLink.
+    #[error("GPU {gpu} has no NVLink {link}: it has {count}, counted from 0")]
+    NoSuchLink {
+        /// Which GPU.
+        gpu: GpuIndex,
+        /// Asked for.
+        link: u32,
+        /// How many there are.
+        count: u32,
+    },
+    /// No memory left for a load.
+    #[error(
+        "{scope} has {free} of {total} free, a load of {asked} does not fit: ask for less, or end a load (fakegpu load list)"
+    )]
+    NoMemory {
+        /// Where.
+        scope: Scope,
+        /// Asked for.
+        asked: MiB,
+        /// What is free.
+        free: MiB,
+        /// What there is.
+        total: MiB,
+    },
+    /// In MIG mode work runs on instances only.
+    #[error(
+        "MIG mode of GPU {gpu} is Enabled, so work runs on its instances: name one (--gi, --ci, or the UUID of a MIG device)"
+    )]
+    NeedsInstance {
+        /// Which.
+        gpu: GpuIndex,
+    },
+    /// No such load.
+    #[error("there is no load {load}: {}", if .known.is_empty() { "there is none".to_owned() } else { format!("there are {}", words(.known)) })]
+    NoSuchLoad {
+        /// Asked for.
+        load: LoadId,
+        /// What there is.
+        known: Vec<LoadId>,
     },
     /// The model has no MIG.
     #[error("GPU {gpu} ({model}) has no MIG: `fakegpu model list` names the models that have")]
@@ -180,15 +233,22 @@ impl Refusal {
             | Self::NoSuchProfile { .. }
             | Self::NoSuchCiProfile { .. }
             | Self::BadPlacement { .. }
-            | Self::BadPowerLimit { .. } => Code::InvalidArgument,
+            | Self::BadPowerLimit { .. }
+            | Self::NoSuchLink { .. } => Code::InvalidArgument,
             Self::Lost { .. } => Code::GpuIsLost,
-            Self::NoMig { .. } | Self::MigOff { .. } | Self::NotSupported { .. } => {
-                Code::NotSupported
-            }
+            Self::ResetRequired { .. } => Code::ResetRequired,
+            Self::NoMemory { .. } => Code::Memory,
+            Self::NoMig { .. }
+            | Self::MigOff { .. }
+            | Self::NotSupported { .. }
+            | Self::NeedsInstance { .. } => Code::NotSupported,
             Self::NoRoom { .. } | Self::InstanceLimit { .. } | Self::ComputeLimit { .. } => {
                 Code::InsufficientResources
             }
-            Self::NoSuchGi { .. } | Self::NoSuchCi { .. } => Code::NotFound,
+            Self::NoSuchGi { .. }
+            | Self::NoSuchCi { .. }
+            | Self::NoSuchLoad { .. }
+            | Self::Absent { .. } => Code::NotFound,
             Self::HasComputeInstances { .. } | Self::Held { .. } => Code::InUse,
         }
     }
@@ -196,6 +256,11 @@ impl Refusal {
 
 fn list(numbers: &[u32]) -> String {
     let words: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    words.join(", ")
+}
+
+fn words<T: ToString>(things: &[T]) -> String {
+    let words: Vec<String> = things.iter().map(ToString::to_string).collect();
     words.join(", ")
 }
 

@@ -1,18 +1,22 @@
 //! Values that vary by themselves: pure functions of state and time, so that reading never writes.
-//! Not here: the load they follow from (`health::Load`, injected).
+//! Not here: the loads they follow from (`load`), power and energy (`power`).
 //! Plausible, not measured: an idle card is cool and slow, a busy one warm and fast, with a small deterministic ripple.
 use crate::{
+    health::Throttle,
+    ids::{CiId, GiId},
+    load::{Load, SCALED_PERCENT, scaled, shares},
     machine::Gpu,
-    spec::{Clocks, Spec},
+    power::{self, ripple},
+    spec::{Clocks, Spec, Thermal},
     units::{Celsius, MHz, MiB, MilliJoules, MilliWatts, Now, Percent},
 };
 
 /// What a card shows at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Telemetry {
-    /// Share of the last second in which kernels ran.
+    /// Share of the time in which kernels run.
     pub gpu: Percent,
-    /// Share of the last second in which memory was read or written.
+    /// Share of the time in which memory is read or written.
     pub memory: Percent,
     /// Temperature of the GPU.
     pub temperature: Celsius,
@@ -28,74 +32,117 @@ pub struct Telemetry {
     pub pstate: u32,
     /// Memory in use by processes, all instances together, without what the driver reserves.
     pub memory_used: MiB,
+    /// Why clocks are not higher.
+    pub reasons: Throttle,
 }
 
 impl Telemetry {
     /// What `gpu` shows at `now`.
     pub fn of(spec: &Spec, gpu: &Gpu, now: Now) -> Self {
-        let busy = busy(spec, gpu);
-        let ripple = ripple(gpu.pdi, now);
-        let show = if busy == 0 {
-            0
-        } else {
-            (busy + ripple).clamp(1, 100)
+        let level: u64 = shares(spec, gpu, now)
+            .iter()
+            .map(|share| scaled(share.level(now), share.of_card))
+            .sum();
+        let busy = round(level);
+        let ripple = i32::try_from(ripple(gpu.pdi, now)).unwrap_or(0);
+        let reasons = match gpu.health.throttle {
+            held if held.is_none() && busy.0 == 0 => Throttle::IDLE,
+            held => held,
         };
-        let temperature = Celsius(30 + show * 35 / 100 + ripple);
+        let cool = Celsius(30 + i32::try_from(busy.0).unwrap_or(100) * 35 / 100 + ripple);
+        let temperature = match spec.thermal {
+            // A card that is throttled by temperature is as hot as that takes, where the catalogue has it in degrees.
+            Some(Thermal::Absolute { slowdown, .. }) if reasons.any(HOT) => slowdown.max(cool),
+            _ => cool,
+        };
+        let idle = matches!(spec.max_clocks, Some(c) if c.memory == idle_clocks(c).memory);
         Self {
-            gpu: percent(show),
-            memory: percent(show * 2 / 3),
+            gpu: busy,
+            memory: Percent(busy.0 * 2 / 3),
             temperature,
             memory_temperature: Celsius(temperature.0 + 6),
-            power: spec.power.map(|_| {
-                MilliWatts(steady_power(spec, gpu, busy).saturating_add_signed(ripple * 500))
+            power: power::power(spec, gpu, level / (SCALED_PERCENT / 100), now),
+            energy: power::energy(spec, gpu, now),
+            clocks: spec.max_clocks.map(|max| match busy.0 {
+                0 => idle_clocks(max),
+                _ if reasons.any(SLOW) => slow_clocks(max),
+                _ => max,
             }),
-            energy: energy(spec, gpu, now),
-            clocks: spec
-                .max_clocks
-                .map(|max| if busy > 0 { max } else { idle_clocks(max) }),
-            pstate: if busy > 0
-                || matches!(spec.max_clocks, Some(c) if c.memory == idle_clocks(c).memory)
-            {
-                0
-            } else {
-                8
-            },
-            memory_used: gpu.memory_used(),
+            pstate: if busy.0 > 0 || idle { 0 } else { 8 },
+            memory_used: gpu.memory_used(now),
+            reasons,
         }
     }
 }
 
-/// Busy share of the whole card, 0-100: its own load plus each instance's by its share of compute slices.
-fn busy(spec: &Spec, gpu: &Gpu) -> i32 {
-    let parts: u32 = spec.mig.as_ref().map_or(0, |mig| {
-        gpu.instances
+/// What holds clocks down by half; the real measure differs from card to card and is not known.
+const SLOW: Throttle = Throttle::HW_SLOWDOWN
+    .with(Throttle::HW_THERMAL)
+    .with(Throttle::SW_THERMAL)
+    .with(Throttle::POWER_BRAKE);
+/// What comes from temperature.
+const HOT: Throttle = Throttle::HW_THERMAL.with(Throttle::SW_THERMAL);
+
+fn slow_clocks(max: Clocks) -> Clocks {
+    let idle = idle_clocks(max);
+    Clocks {
+        graphics: MHz((max.graphics.0 / 2).max(idle.graphics.0)),
+        sm: MHz((max.sm.0 / 2).max(idle.sm.0)),
+        ..max
+    }
+}
+
+/// What one load uses of its card at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Use<'a> {
+    /// The load.
+    pub load: &'a Load,
+    /// Of the whole card.
+    pub of_card: Percent,
+    /// Of what it is on: the card, the GPU instance or the compute instance.
+    pub of_scope: Percent,
+}
+
+impl Gpu {
+    /// The loads that run at `now` and what each uses.
+    pub fn uses(&self, spec: &Spec, now: Now) -> Vec<Use<'_>> {
+        let each = shares(spec, self, now).into_iter().map(|share| {
+            let level = share.level(now);
+            let own = match (share.load.gi, share.load.ci) {
+                (_, Some(_)) => share.of_ci,
+                (Some(_), None) => share.of_gi,
+                (None, None) => share.of_card,
+            };
+            Use {
+                load: share.load,
+                of_card: round(scaled(level, share.of_card)),
+                of_scope: round(scaled(level, own)),
+            }
+        });
+        each.collect()
+    }
+
+    /// How busy the card is (`gi` is `None`), a GPU instance, or a compute instance of it: as a share of that.
+    pub fn busy(&self, spec: &Spec, gi: Option<GiId>, ci: Option<CiId>, now: Now) -> Percent {
+        let shares = shares(spec, self, now);
+        let within = shares
             .iter()
-            .filter_map(|gi| Some(gi.load.compute.0 * mig.by_id(gi.profile)?.slices.0))
-            .sum::<u32>()
-            / mig.compute_slices.0.max(1)
-    });
-    i32::try_from((gpu.load.compute.0 + parts).min(100)).unwrap_or(100)
+            .filter(|it| gi.is_none() || (it.load.gi == gi && (ci.is_none() || it.load.ci == ci)));
+        let sum = within.map(|it| {
+            let factor = match (gi, ci) {
+                (None, _) => it.of_card,
+                (Some(_), None) => it.of_gi,
+                (Some(_), Some(_)) => it.of_ci,
+            };
+            scaled(it.level(now), factor)
+        });
+        round(sum.sum())
+    }
 }
 
-/// Power without ripple, in milliwatts: a seventh of the limit when idle, nine tenths when fully busy.
-fn steady_power(spec: &Spec, gpu: &Gpu, busy: i32) -> u32 {
-    let Some(limits) = spec.power else { return 0 };
-    let limit = u64::from(gpu.power_limit.unwrap_or(limits.default).0);
-    let idle = limit / 7;
-    let busy = u64::from(busy.unsigned_abs());
-    u32::try_from(idle + (limit * 9 / 10 - idle) * busy / 100).unwrap_or(u32::MAX)
-}
-
-/// Energy up to `now`: what was counted when the load last changed, plus steady power since.
-pub(crate) fn energy(spec: &Spec, gpu: &Gpu, now: Now) -> MilliJoules {
-    let since = u128::from(now.since(gpu.load.since));
-    let used = u128::from(steady_power(spec, gpu, busy(spec, gpu))) * since / 1_000_000;
-    MilliJoules(
-        gpu.load
-            .energy
-            .0
-            .saturating_add(u64::try_from(used).unwrap_or(u64::MAX)),
-    )
+fn round(scaled: u64) -> Percent {
+    let percent = (scaled + SCALED_PERCENT / 2) / SCALED_PERCENT;
+    Percent(u32::try_from(percent.min(100)).unwrap_or(100))
 }
 
 fn idle_clocks(max: Clocks) -> Clocks {
@@ -105,17 +152,4 @@ fn idle_clocks(max: Clocks) -> Clocks {
         memory: max.memory,
         video: MHz(max.video.0.min(795)),
     }
-}
-
-fn percent(value: i32) -> Percent {
-    Percent(u32::try_from(value.clamp(0, 100)).unwrap_or(0))
-}
-
-/// -2 to 2, another value each second, different from card to card.
-fn ripple(pdi: u64, now: Now) -> i32 {
-    let mixed = (now.0 / 1_000_000)
-        .wrapping_add(pdi)
-        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-        >> 61;
-    i32::try_from(mixed % 5).unwrap_or(0) - 2
 }

@@ -133,7 +133,10 @@ fn child(path: &std::path::Path) {
     store.apply(set_load(1)).expect("set");
     loop {
         let snapshot = store.read().expect("a state");
-        match snapshot.machine.gpus[0].load.memory.0 {
+        match snapshot.machine.gpus[0]
+            .memory_used(gpu_model::Now(u64::MAX))
+            .0
+        {
             0 => return,
             load if load % 2 == 0 => {
                 store.apply(set_load(load + 1)).expect("set");
@@ -158,7 +161,11 @@ fn echoed(store: &Store, load: u64, patience: Duration) -> bool {
     let started = Instant::now();
     while started.elapsed() < patience {
         let snapshot = store.read().expect("a state");
-        if snapshot.machine.gpus[0].load.memory.0 == load {
+        if snapshot.machine.gpus[0]
+            .memory_used(gpu_model::Now(u64::MAX))
+            .0
+            == load
+        {
             return true;
         }
         store.wait_change(snapshot.generation, Duration::from_millis(100));

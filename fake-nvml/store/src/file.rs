@@ -184,12 +184,12 @@ impl Mapped {
     }
 
     #[inline]
-    fn word(&self, at: usize) -> &AtomicU64 {
+    pub(crate) fn word(&self, at: usize) -> &AtomicU64 {
         debug_assert!(at.is_multiple_of(8) && at + 8 <= SIZE);
         // SAFETY: every caller passes an offset of `layout`, a multiple of 8 and at most SIZE - 8; the mapping is SIZE
         // bytes, page-aligned, and lives as long as `self`. All accesses to its words, in this and in other processes,
         // are atomic, so there is no data race. On a read-only mapping only loads happen: `commit` and `note_turn` are
-        // reached only through a description opened for writing.
+        // reached only through a description opened for writing, `log::append` and `counters::count` look at `writable`.
         unsafe { AtomicU64::from_ptr(self.map.as_mut_ptr().add(at).cast()) }
     }
 }

@@ -4,6 +4,7 @@
 //! capability files that mirror the instances.
 #![allow(unsafe_code)] // one of the three crates that must (with nvml-client): each block carries its proof
 
+mod counters;
 mod create;
 mod error;
 mod file;
@@ -12,6 +13,7 @@ mod hold;
 mod layout;
 mod locate;
 mod lock;
+mod log;
 mod mirror;
 mod store;
 
@@ -19,6 +21,7 @@ pub use error::{Error, UpdateError};
 pub use hold::Hold;
 pub use layout::FORMAT;
 pub use locate::{beside, file_name, named};
+pub use log::{Entry, Logged, Read};
 pub use mirror::{MARKER, Mirrored, write_marker};
 pub use store::{Snapshot, Store};
 

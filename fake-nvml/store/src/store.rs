@@ -2,13 +2,14 @@
 //! Not here: the bytes (`file`, `layout`), the locks (`lock`), the rules of a GPU (`gpu-model`).
 //! In: a path. Out: snapshots that stay valid as long as they are kept.
 use crate::{
-    PROC_DIR, PROC_ENV, create,
+    PROC_DIR, PROC_ENV, counters, create,
     error::{Error, UpdateError},
     file::{Mapped, Torn, is_read_only},
     futex,
     hold::{self, Hold},
     layout::CAPACITY,
     lock::{Kind, Lock, WRITERS, reopen},
+    log::{self, Entry, Read},
     mirror::{self, Mirrored},
 };
 use arc_swap::ArcSwapOption;
@@ -16,7 +17,10 @@ use gpu_model::{Clients, Machine, Now, Op, Outcome, Refusal, Scope};
 use std::{
     io,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant, SystemTime},
 };
 
@@ -29,6 +33,9 @@ pub struct Store {
     mapped: Mapped,
     cache: ArcSwapOption<Snapshot>,
     proc_dir: PathBuf,
+    own_counters: counters::Own,
+    /// The latest reading of the system's clock.
+    latest: AtomicU64,
 }
 
 /// A machine as it stood at one generation.
@@ -93,6 +100,8 @@ impl Store {
             path: path.to_owned(),
             mapped,
             cache: ArcSwapOption::empty(),
+            own_counters: counters::Own::default(),
+            latest: AtomicU64::new(0),
             proc_dir: std::env::var_os(PROC_ENV).map_or_else(|| PROC_DIR.into(), PathBuf::from),
         };
         store.read()?;
@@ -212,26 +221,97 @@ impl Store {
         let now = self.read()?;
         let (next, answer) = change(&now.machine, &clients).map_err(UpdateError::Refused)?;
         if next != now.machine {
+            let next = next.stamped(self.real());
             let payload = encode(&self.path, &next)?;
             let generation = self.mapped.commit(&payload);
             futex::wake(self.mapped.generation_low());
             self.cache.store(Some(Arc::new(Snapshot {
                 generation,
-                machine: next.clone(),
+                machine: next,
             })));
         }
         // The change stands; that a folder can not be written must not make it look refused.
-        let _ = mirror::mirror(&self.proc_dir, &next);
+        let _ = mirror::mirror(&self.proc_dir, &self.read()?.machine);
         Ok(answer)
     }
 
-    /// Applies an operation, at the time of the system's clock, among the clients that are open now.
+    /// Applies an operation, at the time of the machine's clock, among the clients that are open now.
     ///
     /// # Errors
     /// [`UpdateError::Refused`] with the refusal; [`UpdateError::Store`].
     pub fn apply(&self, op: Op) -> Result<Outcome, UpdateError<Refusal>> {
-        let now = Now::from(SystemTime::now());
-        self.update(|machine, clients| machine.apply_among(op, now, clients))
+        let real = self.real();
+        self.update(|machine, clients| machine.apply_among(op, machine.now(real), clients))
+    }
+
+    /// What the system's clock shows; never less than it has shown this process before, should somebody set it back.
+    pub fn real(&self) -> Now {
+        self.not_before(Now::from(SystemTime::now()))
+    }
+
+    /// The latest of this reading of the system's clock (by a cheaper clock than [`Store::real`] reads) and those before.
+    #[inline]
+    pub fn not_before(&self, reading: Now) -> Now {
+        let latest = self.latest.load(Ordering::Relaxed);
+        if reading.0 <= latest {
+            return Now(latest);
+        }
+        self.latest.fetch_max(reading.0, Ordering::Relaxed);
+        reading
+    }
+
+    /// The state as of now by the machine's clock: with the faults done whose time has come, and without the loads of processes
+    /// that have ended. The same as [`Store::read`], at its price, where none of the two is there.
+    ///
+    /// # Errors
+    /// As [`Store::read`]; [`Error::Io`].
+    pub fn current(&self) -> Result<Arc<Snapshot>, Error> {
+        let snapshot = self.read()?;
+        let machine = &snapshot.machine;
+        if machine.next_due().is_none() && !machine.has_real_loads() {
+            return Ok(snapshot);
+        }
+        let now = machine.now(self.real());
+        let due = machine.next_due().is_some_and(|due| due <= now);
+        let gone = machine.has_real_loads() && machine.ended(&self.clients()?).next().is_some();
+        if !due && !gone {
+            return Ok(snapshot);
+        }
+        let machine = machine.at(now).into_owned();
+        let machine = match gone {
+            true => machine.without_ended(now, &self.clients()?),
+            false => machine,
+        };
+        Ok(Arc::new(Snapshot {
+            generation: snapshot.generation,
+            machine,
+        }))
+    }
+
+    /// Counts a call that a rule of the armed plan fits: its number, from 1, over all processes that can write the file (one that
+    /// can not counts for itself).
+    pub fn count(&self, plan: u64, rule: usize) -> u64 {
+        counters::count(&self.mapped, &self.own_counters, plan, rule)
+    }
+
+    /// How many calls a rule has counted.
+    pub fn counted(&self, plan: u64, rule: usize) -> u64 {
+        counters::peek(&self.mapped, &self.own_counters, plan, rule)
+    }
+
+    /// Puts a call into the log, without a lock; says whether the file can be written.
+    pub fn log(&self, entry: &Entry<'_>) -> bool {
+        log::append(&self.mapped, entry)
+    }
+
+    /// The calls in the log from this number on, at most `most`.
+    pub fn logged(&self, from: u64, most: usize) -> Read {
+        log::since(&self.mapped, from, most)
+    }
+
+    /// The number of the last call in the log; 0 before the first.
+    pub fn last_logged(&self) -> u64 {
+        log::last(&self.mapped)
     }
 
     /// Waits until the generation differs from `seen` or the time is over; says whether it differs.

@@ -4,7 +4,6 @@
 
 use gpu_model::{EccCounts, Health};
 
-use crate::clock;
 use crate::handle::Device;
 use crate::macros::api;
 use crate::out::{Out, OutArray};
@@ -189,7 +188,7 @@ api! {
             let answer = field(view, device, asked.field_id);
             let (value_type, value) = answer.unwrap_or((asked.value_type, 0));
             let nvml_return = code_of(answer.map(drop));
-            let timestamp = i64::try_from(clock::now().0).unwrap_or(i64::MAX);
+            let timestamp = i64::try_from(view.now().0).unwrap_or(i64::MAX);
             place.put(FieldValue { timestamp, latency_usec: 0, value_type, nvml_return, value, ..asked })?;
             last = if last.is_ok() { last } else { answer.map(drop) };
         }

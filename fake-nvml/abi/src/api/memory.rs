@@ -25,7 +25,7 @@ fn of(view: &View, device: Device) -> Result<Use> {
             let total = spec.memory_total.0;
             let reserved = spec.memory_reserved.map_or(0, |reserved| reserved.0);
             let state = view.state(gpu);
-            let used = state.memory_used().0;
+            let used = state.memory_used(view.now()).0;
             Use {
                 total,
                 reserved,
@@ -35,10 +35,11 @@ fn of(view: &View, device: Device) -> Result<Use> {
         Target::Mig(gpu, mig) => {
             let mig = view.mig_device(gpu, mig)?;
             let total = mig.memory().0;
+            let used = mig.gpu.memory_used_in(mig.gi.id, view.now()).0;
             Use {
                 total,
                 reserved: 0,
-                used: mig.gi.load.memory.0.min(total),
+                used: used.min(total),
             }
         }
     })

@@ -75,12 +75,7 @@ fn power_limit(view: &View, device: Device) -> Result<u32> {
 }
 
 fn event_reasons(view: &View, device: Device) -> Result<u64> {
-    const GPU_IDLE: u64 = 1;
-    Ok(if view.telemetry(view.whole(device)?).gpu.0 == 0 {
-        GPU_IDLE
-    } else {
-        0
-    })
+    Ok(view.telemetry(view.whole(device)?).reasons.0)
 }
 
 /// All bits of `nvmlClocksEventReason*` up to display clocks.

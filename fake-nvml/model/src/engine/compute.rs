@@ -113,12 +113,9 @@ pub(super) fn destroy(
 ) -> Result<Outcome, Refusal> {
     machine.partitionable(index)?;
     machine.check(Scope::ci(index, gi_id, id))?;
-    if let Some(client) = clients.within(Scope::ci(index, gi_id, id)).next() {
-        return Err(Refusal::Held {
-            scope: client.scope,
-            pid: client.pid,
-        });
-    }
+    machine.idle(Scope::ci(index, gi_id, id), now, clients)?;
+    // Work without a process ends with the instance that it is on.
+    machine.end_loads(now, |_, scope| scope == Scope::ci(index, gi_id, id))?;
     let gpu = machine.gpu_mut(index)?;
     if let Some(gi) = gpu.instances.iter_mut().find(|gi| gi.id == gi_id) {
         gi.compute.retain(|ci| ci.id != id);

@@ -5,13 +5,11 @@ use crate::{
     clients::{Clients, Scope},
     events::EventKind,
     geometry,
-    health::Load,
     ids::{GiId, GpuIndex, ProfileId},
     machine::{GpuInstance, Machine},
     op::Outcome,
     refusal::Refusal,
     spec::{GiProfile, Placement},
-    telemetry,
     units::{Now, Slices},
 };
 
@@ -77,10 +75,6 @@ pub(super) fn create(
     let birth = machine.birth();
     let gpu = machine.gpu_mut(index)?;
     let at = gpu.instances.partition_point(|gi| gi.id < id);
-    let load = Load {
-        since: now,
-        ..Load::default()
-    };
     gpu.instances.insert(
         at,
         GpuInstance {
@@ -89,7 +83,6 @@ pub(super) fn create(
             placement,
             birth,
             compute: Vec::new(),
-            load,
         },
     );
     machine.note(now, Scope::gi(index, id), EventKind::MigConfig);
@@ -116,21 +109,11 @@ pub(super) fn destroy(
             count: gi.compute.len(),
         });
     }
-    if let Some(client) = clients.within(Scope::gi(index, id)).next() {
-        return Err(Refusal::Held {
-            scope: client.scope,
-            pid: client.pid,
-        });
-    }
-    // What the instance used was drawn by the card: keep the card's energy counter from falling.
-    let energy = telemetry::energy(machine.spec(gpu), gpu, now);
-    let gpu = machine.gpu_mut(index)?;
-    gpu.instances.retain(|gi| gi.id != id);
-    gpu.load.energy = energy;
-    gpu.load.since = now;
-    for gi in &mut gpu.instances {
-        gi.load.since = now;
-    }
+    machine.idle(Scope::gi(index, id), now, clients)?;
+    // Work without a process ends with the instance that it is on.
+    machine.end_loads(now, |_, scope| Scope::gi(index, id).covers(&scope))?;
+    machine.settle(index, now)?;
+    machine.gpu_mut(index)?.instances.retain(|gi| gi.id != id);
     machine.note(now, Scope::gi(index, id), EventKind::MigConfig);
     Ok(Outcome::Done)
 }

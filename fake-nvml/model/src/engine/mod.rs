@@ -2,9 +2,12 @@
 //! Not here: questions that change nothing (`query`), where the state is kept (`gpu-store`).
 //! In: a machine, an operation, the time, the open clients. Out: the next machine and the outcome, or a refusal.
 mod compute;
+mod injection;
 mod instances;
+mod load;
 mod mode;
 mod settings;
+mod time;
 
 #[cfg(test)]
 mod tests;
@@ -15,10 +18,13 @@ use crate::{
     ids::{Birth, GpuIndex},
     machine::{Gpu, Machine},
     op::{Op, Outcome},
+    power,
     refusal::Refusal,
     spec::{MigSpec, Spec},
     units::Now,
 };
+
+pub use time::ClockChange;
 
 impl Machine {
     /// Applies an operation while nobody has anything open.
@@ -40,6 +46,8 @@ impl Machine {
         clients: &Clients,
     ) -> Result<(Machine, Outcome), Refusal> {
         let mut next = self.clone();
+        next.happen(now);
+        next.tidy_loads(now, clients)?;
         let outcome = next.run(op, now, clients)?;
         Ok((next, outcome))
     }
@@ -77,12 +85,13 @@ impl Machine {
                 Ok(())
             }),
             Op::SetPowerLimit { gpu, limit } => settings::set(self, gpu, |gpu, spec| {
-                settings::power_limit(gpu, spec, limit)
+                settings::power_limit(gpu, spec, limit, now)
             }),
             Op::SetEcc { gpu, on } => {
                 settings::set(self, gpu, |gpu, spec| settings::ecc(gpu, spec, on))
             }
-            Op::Inject { gpu, what } => settings::inject(self, gpu, what, now),
+            Op::Inject { gpu, what } => self.inject(gpu, what, now),
+            Op::Schedule { gpu, at, what } => injection::schedule(self, gpu, at, what, now),
         }
     }
 
@@ -92,12 +101,46 @@ impl Machine {
         if gpu.health.lost {
             return Err(Refusal::Lost { gpu: index });
         }
+        if gpu.health.absent {
+            return Err(Refusal::Absent { gpu: index });
+        }
         Ok((gpu, self.spec(gpu)))
+    }
+
+    /// The GPU, if it needs no reset before it can be used.
+    fn usable(&self, index: GpuIndex) -> Result<(&Gpu, &Spec), Refusal> {
+        let (gpu, spec) = self.alive(index)?;
+        if gpu.health.reset_required {
+            return Err(Refusal::ResetRequired { gpu: index });
+        }
+        Ok((gpu, spec))
+    }
+
+    /// Refused if a process works on this or a part of it: one that has it open, or one whose load runs.
+    fn idle(&self, scope: Scope, now: Now, clients: &Clients) -> Result<(), Refusal> {
+        let gpu = self.gpu(scope.gpu)?;
+        let open = clients.within(scope).map(|it| (it.scope, it.pid)).next();
+        let works = || {
+            gpu.running(now)
+                .filter(|load| scope.covers(&load.scope(scope.gpu)))
+                .find_map(|load| Some((load.scope(scope.gpu), load.process.as_ref()?.pid)))
+        };
+        match open.or_else(works) {
+            Some((scope, pid)) => Err(Refusal::Held { scope, pid }),
+            None => Ok(()),
+        }
+    }
+
+    /// Counts the energy of a GPU up to `now`, before something changes that it follows from.
+    fn settle(&mut self, index: GpuIndex, now: Now) -> Result<(), Refusal> {
+        let spec = self.spec(self.gpu(index)?).clone();
+        power::settle(&spec, self.gpu_mut(index)?, now, now);
+        Ok(())
     }
 
     /// The GPU and its partitioning, if MIG mode is on.
     fn partitionable(&self, index: GpuIndex) -> Result<(&Gpu, &MigSpec), Refusal> {
-        let (gpu, _) = self.alive(index)?;
+        let (gpu, _) = self.usable(index)?;
         let mig = self.mig_on(gpu)?;
         Ok((gpu, mig))
     }

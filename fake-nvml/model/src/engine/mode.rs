@@ -5,13 +5,12 @@ use crate::{
     clients::{Clients, Scope},
     code::Code,
     events::EventKind,
-    health::{EccCounts, Load, RecoveryAction},
+    health::{EccCounts, RecoveryAction, Throttle},
     ids::GpuIndex,
     machine::{Machine, MigMode},
     op::{Op, Outcome},
     refusal::Refusal,
     spec::MigToggle,
-    telemetry,
     units::Now,
 };
 
@@ -22,9 +21,9 @@ pub(super) fn set(
     now: Now,
     clients: &Clients,
 ) -> Result<Outcome, Refusal> {
-    let (gpu, _) = machine.alive(index)?;
+    let (gpu, _) = machine.usable(index)?;
     let toggle = machine.mig_spec(gpu)?.toggle;
-    let busy = !gpu.instances.is_empty() || clients.within(Scope::gpu(index)).next().is_some();
+    let busy = !gpu.instances.is_empty() || machine.idle(Scope::gpu(index), now, clients).is_err();
     let resets_itself = gpu.quirks.resets_itself;
     let differs = gpu.mig_current != mode;
     let gpu = machine.gpu_mut(index)?;
@@ -63,15 +62,11 @@ pub(super) fn reset(
     now: Now,
     clients: &Clients,
 ) -> Result<Outcome, Refusal> {
-    let (gpu, spec) = machine.alive(index)?;
-    if let Some(client) = clients.within(Scope::gpu(index)).next() {
-        return Err(Refusal::Held {
-            scope: client.scope,
-            pid: client.pid,
-        });
-    }
-    let energy = telemetry::energy(spec, gpu, now);
+    let (gpu, _) = machine.alive(index)?;
+    machine.idle(Scope::gpu(index), now, clients)?;
     let had_instances = !gpu.instances.is_empty();
+    machine.end_loads(now, |_, scope| scope.gpu == index)?;
+    machine.settle(index, now)?;
     let gpu = machine.gpu_mut(index)?;
     let mode_changes = gpu.mig_current != gpu.mig_pending;
     gpu.instances.clear();
@@ -80,11 +75,9 @@ pub(super) fn reset(
     gpu.health.ecc_volatile = EccCounts::default();
     gpu.health.remaps.pending = false;
     gpu.health.recovery = RecoveryAction::None;
-    gpu.load = Load {
-        since: now,
-        energy,
-        ..Load::default()
-    };
+    gpu.health.reset_required = false;
+    gpu.health.throttle = Throttle::default();
+    gpu.health.links_down = 0;
     if had_instances || mode_changes {
         machine.note(now, Scope::gpu(index), EventKind::MigConfig);
     }
