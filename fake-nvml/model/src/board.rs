@@ -1,7 +1,10 @@
 //! What a board has beside its identity: which clocks can be chosen, which sensors there are, what it is wired to.
 //! Not here: values that every model file must have (`spec`).
 //! From the catalogue's `board` section; `None` is what nobody has shown, and is answered as NOT_SUPPORTED.
-use crate::units::{Celsius, MHz};
+use crate::{
+    spec::{Clocks, PowerLimits},
+    units::{Celsius, MHz, MilliWatts},
+};
 use serde::{Deserialize, Serialize};
 
 /// Details of a board.
@@ -23,6 +26,37 @@ pub struct Board {
     pub fabric: Option<bool>,
     /// Whether the link to the CPU (NVLink-C2C) is on; `None` where nvidia-smi prints N/A.
     pub c2c: Option<bool>,
+    /// How the card's memory is addressed from the host, `nvmlDeviceGetAddressingMode`.
+    pub addressing_mode: Option<AddressingMode>,
+    /// Fans on the card; 0 is a passive one.
+    pub fans: Option<u32>,
+    /// Pages are retired, as before Ampere, instead of rows remapped.
+    pub page_retirement: Option<bool>,
+    /// Power limits of the module of GPU and CPU.
+    pub module_power: Option<PowerLimits>,
+    /// What an idle card shows.
+    pub idle: Option<Idle>,
+}
+
+/// `nvmlDeviceAddressingModeType_t`; the number is that of nvml.h.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[repr(u32)]
+pub enum AddressingMode {
+    /// None.
+    None = 0,
+    /// Heterogeneous memory management.
+    Hmm = 1,
+    /// Address translation services.
+    Ats = 2,
+}
+
+/// What an idle card shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Idle {
+    /// Power draw.
+    pub power: Option<MilliWatts>,
+    /// Clocks.
+    pub clocks: Clocks,
 }
 
 /// `nvmlDeviceGetSupportedMemoryClocks` and `nvmlDeviceGetSupportedGraphicsClocks`: graphics clocks go down from the highest in even

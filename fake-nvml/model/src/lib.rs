@@ -31,7 +31,7 @@ mod telemetry;
 mod units;
 mod uuid;
 
-pub use board::{Board, SupportedClocks};
+pub use board::{AddressingMode, Board, Idle, SupportedClocks};
 #[cfg(feature = "catalog")]
 pub use catalog::{Catalog, CatalogError, Confidence, FactRow, Model, UnknownModel};
 pub use clients::{Client, Clients, Scope};
@@ -57,7 +57,7 @@ pub use schedule::Scheduled;
 pub use spec::{
     Architecture, Brand, CiProfile, CiProfileIndex, Clocks, ComputeCapability, Engines, GiProfile,
     GiProfileIndex, Inforom, MigSpec, MigToggle, NvLink, Pcie, Placement, PowerLimits, Spec,
-    Thermal,
+    StandIn, Thermal,
 };
 pub use telemetry::{Telemetry, Use};
 pub use units::{Celsius, MHz, MiB, MilliJoules, MilliWatts, Now, Percent, Slices};

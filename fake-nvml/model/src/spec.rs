@@ -64,6 +64,77 @@ pub struct Spec {
     pub board: Board,
     /// Partitioning; `None` if the model has no MIG.
     pub mig: Option<MigSpec>,
+    /// Values that nobody has shown and that stand in for the real ones.
+    pub stand_ins: Vec<StandIn>,
+}
+
+impl Spec {
+    /// Whether layouts, and certificates that rest on them, can be claimed of this model: every value that they follow
+    /// from is known.
+    pub fn certifiable(&self) -> bool {
+        !self.stand_ins.iter().any(|it| it.weighs())
+    }
+
+    /// The profile of a stand-in by name, where it belongs to one.
+    fn profile_name(&self, id: ProfileId) -> &str {
+        let profile = self.mig.as_ref().and_then(|mig| mig.by_id(id));
+        profile.map_or("a profile", |profile| &profile.name)
+    }
+
+    /// What a stand-in stands for, in words: `memory of 3g.93gb`.
+    pub fn describe(&self, it: StandIn) -> String {
+        match it {
+            StandIn::Name => "name".to_owned(),
+            StandIn::MemoryTotal => "memory of the card".to_owned(),
+            StandIn::Multiprocessors => "multiprocessors of the card".to_owned(),
+            StandIn::Slices => "slices of the card".to_owned(),
+            StandIn::Other => "clocks, power and the like".to_owned(),
+            StandIn::Shape(gi) => {
+                format!("multiprocessors and engines of {}", self.profile_name(gi))
+            }
+            StandIn::Memory(gi) => format!("memory of {}", self.profile_name(gi)),
+            StandIn::Placements(gi) => format!("placements of {}", self.profile_name(gi)),
+            StandIn::DefaultOrder(gi) => {
+                format!("default placement of {}", self.profile_name(gi))
+            }
+            StandIn::Compute(gi) => {
+                format!("compute instances within {}", self.profile_name(gi))
+            }
+        }
+    }
+}
+
+/// A value that nobody has shown: what stands there keeps programs going and tests deterministic, and is no fact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum StandIn {
+    /// The product name.
+    Name,
+    /// The card's memory.
+    MemoryTotal,
+    /// The card's streaming multiprocessors.
+    Multiprocessors,
+    /// Memory slices, compute slices or the number of MIG devices.
+    Slices,
+    /// Another value of the card, such as clocks and power limits.
+    Other,
+    /// Multiprocessors, engines or counts of a GPU instance profile.
+    Shape(ProfileId),
+    /// Memory of a GPU instance profile.
+    Memory(ProfileId),
+    /// Placements of a GPU instance profile.
+    Placements(ProfileId),
+    /// The order in which the driver tries the placements of a GPU instance profile.
+    DefaultOrder(ProfileId),
+    /// Something of the compute instance profiles within a GPU instance profile.
+    Compute(ProfileId),
+}
+
+impl StandIn {
+    /// Whether layouts of GPU instances rest on it. The order in which a driver tries places and the parts of a GPU
+    /// instance do not count: a layout names its places, and partitions are handed out whole.
+    pub const fn weighs(self) -> bool {
+        !matches!(self, Self::Other | Self::DefaultOrder(_) | Self::Compute(_))
+    }
 }
 
 /// `nvmlBrandType_t`; the number is that of nvml.h.

@@ -105,6 +105,11 @@ pub(super) struct Board {
     pub(super) average_power: Option<Fact<bool>>,
     pub(super) fabric: Option<Fact<bool>>,
     pub(super) c2c: Option<Fact<bool>>,
+    pub(super) addressing_mode: Option<Fact<AddressingMode>>,
+    pub(super) fans: Option<Fact<u32>>,
+    pub(super) page_retirement: Option<Fact<bool>>,
+    pub(super) module_power_limit_w: Option<Fact<Power>>,
+    pub(super) idle: Option<Fact<Idle>>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -177,6 +182,25 @@ pub(super) struct Power {
     pub(super) default: u32,
     pub(super) min: u32,
     pub(super) max: u32,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum AddressingMode {
+    None,
+    Hmm,
+    Ats,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Idle {
+    #[serde(default)]
+    pub(super) power_w: Option<u32>,
+    pub(super) graphics: u32,
+    pub(super) sm: u32,
+    pub(super) memory: u32,
+    pub(super) video: u32,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]

@@ -44,25 +44,44 @@ impl File {
     }
 }
 
-/// The built-in files; a test compares this list with the folder.
-static BUILTIN: [File; 4] = [
-    File::new(
-        "A100-SXM4-40GB",
-        "a100-sxm4-40gb.yaml",
-        include_str!("../../../catalog/a100-sxm4-40gb.yaml"),
-    ),
-    File::new(
-        "A100-SXM4-80GB",
-        "a100-sxm4-80gb.yaml",
-        include_str!("../../../catalog/a100-sxm4-80gb.yaml"),
-    ),
-    File::new(
-        "H100-SXM5-80GB",
-        "h100-sxm5-80gb.yaml",
-        include_str!("../../../catalog/h100-sxm5-80gb.yaml"),
-    ),
-    File::new("L4", "l4.yaml", include_str!("../../../catalog/l4.yaml")),
-];
+macro_rules! builtin {
+    ($($model:literal $name:literal)*) => {
+        /// The built-in files by family, the oldest part last; a test compares this list with the folder.
+        static BUILTIN: [File; [$($name),*].len()] = [$(File::new(
+            $model,
+            $name,
+            include_str!(concat!("../../../catalog/", $name)),
+        )),*];
+    };
+}
+
+builtin! {
+    "A30-PCIE-24GB" "a30-pcie-24gb.yaml"
+    "A100-PCIE-40GB" "a100-pcie-40gb.yaml"
+    "A100-PCIE-80GB" "a100-pcie-80gb.yaml"
+    "A100-SXM4-40GB" "a100-sxm4-40gb.yaml"
+    "A100-SXM4-80GB" "a100-sxm4-80gb.yaml"
+    "H100-96GB" "h100-96gb.yaml"
+    "H100-NVL-94GB" "h100-nvl-94gb.yaml"
+    "H100-PCIE-80GB" "h100-pcie-80gb.yaml"
+    "H100-SXM5-80GB" "h100-sxm5-80gb.yaml"
+    "GH200-144GB" "gh200-144gb.yaml"
+    "GH200-96GB" "gh200-96gb.yaml"
+    "H200-NVL-141GB" "h200-nvl-141gb.yaml"
+    "H200-SXM5-141GB" "h200-sxm5-141gb.yaml"
+    "H20-96GB" "h20-96gb.yaml"
+    "B200-SXM-180GB" "b200-sxm-180gb.yaml"
+    "GB200-186GB" "gb200-186gb.yaml"
+    "B300-SXM-269GB" "b300-sxm-269gb.yaml"
+    "GB300-278GB" "gb300-278gb.yaml"
+    "RTX-PRO-6000-BLACKWELL-SERVER-96GB" "rtx-pro-6000-blackwell-server-96gb.yaml"
+    "RTX-6000-ADA" "rtx-6000-ada.yaml"
+    "RTX-4000-SFF-ADA" "rtx-4000-sff-ada.yaml"
+    "L4" "l4.yaml"
+    "L40S" "l40s.yaml"
+    "T4" "t4.yaml"
+    "V100-SXM2-16GB" "v100-sxm2-16gb.yaml"
+}
 const SOURCES: (&str, &str) = (
     "sources.yaml",
     include_str!("../../../catalog/sources.yaml"),
@@ -141,6 +160,11 @@ impl Model {
     /// Every value with its confidence and sources, in the order of the file.
     pub fn facts(&self) -> &[FactRow] {
         &self.facts
+    }
+
+    /// The values that nobody has shown, with the note that says what stands there instead.
+    pub fn stand_ins(&self) -> impl Iterator<Item = &FactRow> {
+        self.facts.iter().filter(|row| row.is_stand_in())
     }
 
     /// Remarks on the whole model.

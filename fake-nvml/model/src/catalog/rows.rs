@@ -23,6 +23,13 @@ pub struct FactRow {
     pub note: Option<String>,
 }
 
+impl FactRow {
+    /// A value that nobody has shown: it is there, and its confidence is `unknown`.
+    pub fn is_stand_in(&self) -> bool {
+        self.confidence == Confidence::Unknown && self.value != "null"
+    }
+}
+
 pub(super) fn read(file: &str, yaml: &str) -> Result<Vec<FactRow>, CatalogError> {
     let tree: Tree =
         serde_saphyr::from_str(yaml).map_err(|error| CatalogError::yaml(file, &error))?;
