@@ -381,6 +381,19 @@ impl Gpu {
     }
 }
 
+impl Gpu {
+    /// The engines that no GPU instance has, by kind as [`Engines::each`] lists them.
+    pub(crate) fn engines_free(&self, mig: &MigSpec) -> [(&'static str, u32); 5] {
+        let mut free = mig.engines().each();
+        for profile in self.instances.iter().filter_map(|gi| mig.by_id(gi.profile)) {
+            for (left, (_, taken)) in free.iter_mut().zip(profile.engines.each()) {
+                left.1 = left.1.saturating_sub(taken);
+            }
+        }
+        free
+    }
+}
+
 impl GpuInstance {
     /// The compute instance of this id.
     pub fn ci(&self, id: CiId) -> Option<&ComputeInstance> {

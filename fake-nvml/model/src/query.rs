@@ -223,7 +223,14 @@ impl Machine {
         );
         let free = Slices(mig.compute_slices.0.saturating_sub(gpu.slices_used(mig).0));
         let by_compute = free.0 / profile.slices.0.max(1);
-        Ok(by_count.min(by_place).min(by_compute))
+        let by_engines = gpu
+            .engines_free(mig)
+            .into_iter()
+            .zip(profile.engines.each())
+            .filter_map(|((_, free), (_, needs))| free.checked_div(needs))
+            .min()
+            .unwrap_or(u32::MAX);
+        Ok(by_count.min(by_place).min(by_compute).min(by_engines))
     }
 }
 

@@ -163,6 +163,20 @@ pub enum Refusal {
         /// Free.
         free: Slices,
     },
+    /// Not enough engines of a kind.
+    #[error(
+        "no further {profile}: it needs {needs} of the card's {engine} and {free} are free, destroy an instance first"
+    )]
+    EngineLimit {
+        /// Name of the profile.
+        profile: String,
+        /// Which kind.
+        engine: &'static str,
+        /// Needed.
+        needs: u32,
+        /// Free.
+        free: u32,
+    },
     /// No such GPU instance.
     #[error("GPU {gpu} has no GPU instance {gi}: {}", there(.known))]
     NoSuchGi {
@@ -242,9 +256,10 @@ impl Refusal {
             | Self::MigOff { .. }
             | Self::NotSupported { .. }
             | Self::NeedsInstance { .. } => Code::NotSupported,
-            Self::NoRoom { .. } | Self::InstanceLimit { .. } | Self::ComputeLimit { .. } => {
-                Code::InsufficientResources
-            }
+            Self::NoRoom { .. }
+            | Self::InstanceLimit { .. }
+            | Self::ComputeLimit { .. }
+            | Self::EngineLimit { .. } => Code::InsufficientResources,
             Self::NoSuchGi { .. }
             | Self::NoSuchCi { .. }
             | Self::NoSuchLoad { .. }

@@ -537,7 +537,35 @@ impl CiProfile {
     }
 }
 
+impl Engines {
+    /// Each kind with its word, in the order of `nvidia-smi mig -lgip`.
+    pub const fn each(self) -> [(&'static str, u32); 5] {
+        [
+            ("copy engines", self.copy),
+            ("decoders", self.decoder),
+            ("encoders", self.encoder),
+            ("JPEG engines", self.jpeg),
+            ("OFA engines", self.ofa),
+        ]
+    }
+}
+
 impl MigSpec {
+    /// The engines of the whole card: those of the profile that takes all of it.
+    pub fn engines(&self) -> Engines {
+        let whole = self
+            .profiles
+            .iter()
+            .filter(|p| p.size == self.memory_slices);
+        whole.fold(Engines::default(), |sum, p| Engines {
+            copy: sum.copy.max(p.engines.copy),
+            decoder: sum.decoder.max(p.engines.decoder),
+            encoder: sum.encoder.max(p.engines.encoder),
+            jpeg: sum.jpeg.max(p.engines.jpeg),
+            ofa: sum.ofa.max(p.engines.ofa),
+        })
+    }
+
     /// Looks a GPU instance profile up by its reported id.
     pub fn by_id(&self, id: ProfileId) -> Option<&GiProfile> {
         self.profiles.iter().find(|p| p.id == id)

@@ -50,6 +50,21 @@ pub(super) fn create(
             free,
         });
     }
+    // Engines belong to one GPU instance each. This is what `nvml.h` says of `…_ALL_ME` (beside it only `…_NO_ME` fits) and
+    // the MIG User Guide of `+me` (it takes the only OFA); between plain profiles it never decides (`layouts`).
+    let lacking = gpu
+        .engines_free(mig)
+        .into_iter()
+        .zip(profile.engines.each())
+        .find(|((_, free), (_, needs))| needs > free);
+    if let Some(((engine, free), (_, needs))) = lacking {
+        return Err(Refusal::EngineLimit {
+            profile: profile.name.clone(),
+            engine,
+            needs,
+            free,
+        });
+    }
     let fits = |place: &Placement| !gpu.instances.iter().any(|gi| gi.placement.overlaps(*place));
     let size = profile.size.0;
     let in_order = profile

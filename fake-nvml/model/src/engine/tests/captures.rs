@@ -3,84 +3,210 @@ use super::*;
 
 const FULL: Result<u32, Code> = Err(Code::InsufficientResources);
 
-/// Profiles given to `nvidia-smi mig -cgi` without a placement, and the GPU instance ids that came of it.
+/// One capture: where it was seen, on which kind of card, whether ids are flipped, the profiles given to
+/// `nvidia-smi mig -cgi` without a placement, and the GPU instance ids that came of it.
+type Capture = (
+    &'static str,
+    &'static str,
+    bool,
+    &'static [u32],
+    &'static [Result<u32, Code>],
+);
+
+/// Every captured creation sequence. What they do not tell is marked `unknown` in the catalogue (`default_order`).
+const CAPTURES: &[Capture] = &[
+    (
+        "S18",
+        "H100-NVL-94GB",
+        false,
+        &[19; 4],
+        &[Ok(13), Ok(11), Ok(12), Ok(7)],
+    ),
+    (
+        "S16",
+        "H100-PCIE-80GB",
+        true,
+        &[19; 7],
+        &[Ok(9), Ok(7), Ok(8), Ok(11), Ok(12), Ok(13), Ok(14)],
+    ),
+    (
+        "S10, example 1",
+        "A100-SXM4-40GB",
+        true,
+        &[19; 3],
+        &[Ok(9), Ok(7), Ok(8)],
+    ),
+    (
+        "S10, on Azure",
+        "A100-SXM4-80GB",
+        false,
+        &[14, 14, 14, 20],
+        &[Ok(5), Ok(3), Ok(4), Ok(13)],
+    ),
+    (
+        "S30",
+        "A100-SXM4-80GB",
+        false,
+        &[14, 19, 19, 19, 19, 19],
+        &[Ok(5), Ok(13), Ok(7), Ok(8), Ok(9), Ok(10)],
+    ),
+    (
+        "S10, S42",
+        "A100-SXM4-40GB",
+        false,
+        &[9, 19, 14, 19],
+        &[Ok(2), Ok(7), Ok(4), Ok(8)],
+    ),
+    (
+        "S42",
+        "A100-SXM4-40GB",
+        true,
+        &[9, 19, 14, 19],
+        &[Ok(1), Ok(11), Ok(6), Ok(12)],
+    ),
+    (
+        "S10, fragmented: no 3g any more",
+        "A100-SXM4-40GB",
+        false,
+        &[19, 19, 14, 9],
+        &[Ok(13), Ok(11), Ok(3), FULL],
+    ),
+    (
+        "S10",
+        "H100-SXM5-80GB",
+        true,
+        &[14, 14, 19],
+        &[Ok(3), Ok(5), Ok(9)],
+    ),
+    (
+        "S41, OpenShift page",
+        "H100-SXM5-80GB",
+        true,
+        &[14, 14, 14],
+        &[Ok(3), Ok(5), Ok(6)],
+    ),
+    (
+        "S41, mig-k8s page",
+        "A100-SXM4-40GB",
+        false,
+        &[9, 14, 19, 19],
+        &[Ok(2), Ok(3), Ok(9), Ok(10)],
+    ),
+    (
+        "S42",
+        "A100-SXM4-40GB",
+        true,
+        &[5, 14, 19],
+        &[Ok(2), Ok(3), Ok(9)],
+    ),
+    ("S18", "H100-NVL-94GB", false, &[9, 9], &[Ok(2), Ok(1)]),
+    ("S30", "A100-SXM4-80GB", false, &[5, 9], &[Ok(1), Ok(2)]),
+    (
+        "go-nvml issue 60",
+        "A100-SXM4-40GB",
+        false,
+        &[9, 14, 19],
+        &[Ok(2), Ok(3), Ok(9)],
+    ),
+    (
+        "go-nvml issue 146",
+        "A100-SXM4-40GB",
+        false,
+        &[9, 14, 14],
+        &[Ok(2), Ok(3), Ok(4)],
+    ),
+    (
+        "nvidia-smi -L of an A100-PCIE-40GB in the HPC forum of the university of Geneva, R450",
+        "A100-PCIE-40GB",
+        true,
+        &[9, 14, 19, 19],
+        &[Ok(1), Ok(5), Ok(13), Ok(14)],
+    ),
+    (
+        "S28",
+        "RTX-PRO-6000-BLACKWELL-SERVER-96GB",
+        false,
+        &[14; 4],
+        &[Ok(3), Ok(4), Ok(5), Ok(6)],
+    ),
+    (
+        "S28",
+        "RTX-PRO-6000-BLACKWELL-SERVER-96GB",
+        false,
+        &[5, 14, 14],
+        &[Ok(1), Ok(5), Ok(6)],
+    ),
+    (
+        "N2, nothing is left",
+        "A100-SXM4-40GB",
+        false,
+        &[0, 19],
+        &[Ok(0), FULL],
+    ),
+    (
+        "N2, nothing is left",
+        "A100-SXM4-40GB",
+        false,
+        &[9, 9, 19],
+        &[Ok(2), Ok(1), FULL],
+    ),
+    (
+        "N2, nothing is left",
+        "A100-SXM4-40GB",
+        false,
+        &[5, 9, 19],
+        &[Ok(1), Ok(2), FULL],
+    ),
+];
+
 #[test]
 fn creation_sequences_give_the_captured_ids() {
-    type Capture = (&'static str, &'static [u32], &'static [Result<u32, Code>]);
-    let normal: &[Capture] = &[
-        (
-            "seven small ones",
-            &[19; 7],
-            &[Ok(13), Ok(11), Ok(12), Ok(7), Ok(8), Ok(9), Ok(10)],
-        ),
-        (
-            "three of two slices and one +me",
-            &[14, 14, 14, 20],
-            &[Ok(5), Ok(3), Ok(4), Ok(13)],
-        ),
-        (
-            "one of two, five of one",
-            &[14, 19, 19, 19, 19, 19],
-            &[Ok(5), Ok(13), Ok(7), Ok(8), Ok(9), Ok(10)],
-        ),
-        (
-            "3g, 1g, 2g, 1g",
-            &[9, 19, 14, 19],
-            &[Ok(2), Ok(7), Ok(4), Ok(8)],
-        ),
-        (
-            "fragmented: no 3g any more",
-            &[19, 19, 14, 9],
-            &[Ok(13), Ok(11), Ok(3), FULL],
-        ),
-        (
-            "3g, 2g, 1g (go-nvml 60)",
-            &[9, 14, 19],
-            &[Ok(2), Ok(3), Ok(9)],
-        ),
-        (
-            "3g, 2g, 2g (go-nvml 146)",
-            &[9, 14, 14],
-            &[Ok(2), Ok(3), Ok(4)],
-        ),
-        (
-            "3g, 2g, 1g, 1g (mig-k8s)",
-            &[9, 14, 19, 19],
-            &[Ok(2), Ok(3), Ok(9), Ok(10)],
-        ),
-        ("two halves", &[9, 9, 19], &[Ok(2), Ok(1), FULL]),
-        ("4g then 3g", &[5, 9, 19], &[Ok(1), Ok(2), FULL]),
-        ("the whole card", &[0, 19], &[Ok(0), FULL]),
-    ];
-    let flipped: &[Capture] = &[
-        (
-            "seven small ones",
-            &[19; 7],
-            &[Ok(9), Ok(7), Ok(8), Ok(11), Ok(12), Ok(13), Ok(14)],
-        ),
-        ("2g, 2g, 1g", &[14, 14, 19], &[Ok(3), Ok(5), Ok(9)]),
-        (
-            "three of two slices (openshift)",
-            &[14, 14, 14],
-            &[Ok(3), Ok(5), Ok(6)],
-        ),
-        (
-            "3g, 1g, 2g, 1g",
-            &[9, 19, 14, 19],
-            &[Ok(1), Ok(11), Ok(6), Ok(12)],
-        ),
-        ("4g, 2g, 1g", &[5, 14, 19], &[Ok(2), Ok(3), Ok(9)]),
-    ];
-    for model in ["A100-SXM4-40GB", "A100-SXM4-80GB", "H100-SXM5-80GB"] {
-        for (make, captures) in [
-            (Bench::new as fn(&str) -> Bench, normal),
-            (Bench::flipped, flipped),
-        ] {
-            for (name, profiles, ids) in captures {
-                let mut bench = make(model);
-                let seen: Vec<_> = profiles.iter().map(|profile| bench.cgi(*profile)).collect();
-                assert_eq!(seen, *ids, "{model}: {name}");
-            }
+    for (source, model, flip, profiles, ids) in CAPTURES {
+        let mut bench = if *flip {
+            Bench::flipped(model)
+        } else {
+            Bench::new(model)
+        };
+        let seen: Vec<_> = profiles.iter().map(|profile| bench.cgi(*profile)).collect();
+        assert_eq!(seen, *ids, "{model} [{source}]");
+    }
+}
+
+/// Cards of eight slices have one order of their own kind: what was captured on one is taken for all, and the catalogue says
+/// `observed` only where the card itself, or a sibling on another board of the same chip, was captured.
+#[test]
+fn what_no_capture_tells_is_marked() {
+    let catalog = Catalog::builtin();
+    for model in catalog.models() {
+        let Some(mig) = &model.spec().mig else {
+            continue;
+        };
+        for profile in &mig.profiles {
+            let path = format!("mig.gpu_instance_profiles.{}.default_order", profile.name);
+            let row = model.facts().iter().find(|row| row.path == path).unwrap();
+            let marked = model
+                .spec()
+                .stand_ins
+                .contains(&StandIn::DefaultOrder(profile.id));
+            assert_eq!(
+                row.confidence == Confidence::Unknown,
+                marked,
+                "{} {path}",
+                model.name()
+            );
+            // No capture shows where a second double-memory instance goes, nor any instance of an A30, nor the media and
+            // graphics profiles of an RTX PRO.
+            let free_choice = profile.starts.len() > 1;
+            let uncaptured = profile.index == GiProfileIndex::S1Rev2
+                || model.name().starts_with("A30")
+                || (model.name().starts_with("RTX") && !profile.index.suffix().is_empty());
+            assert_eq!(
+                marked,
+                free_choice && uncaptured,
+                "{} {}",
+                model.name(),
+                profile.name
+            );
         }
     }
 }
