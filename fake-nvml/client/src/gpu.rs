@@ -7,9 +7,9 @@ use std::mem;
 
 use nvml_wrapper_sys::bindings as sys;
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Result};
 use crate::library::{Nvml, call, chars, text};
-use crate::types::{Attributes, Clock, ComputeMode, Memory, PciInfo, Process, Utilization};
+use crate::types::{Attributes, Clock, ComputeMode, Memory, PciInfo, Utilization};
 
 /// A GPU or a MIG device.
 #[derive(Debug, Clone, Copy)]
@@ -33,6 +33,8 @@ macro_rules! texts {
     };
 }
 
+pub(crate) use texts;
+
 macro_rules! numbers {
     ($($(#[$doc:meta])* $name:ident = $function:ident($($arg:expr),*);)*) => {
         impl Device<'_> {$(
@@ -49,6 +51,8 @@ macro_rules! numbers {
         )*}
     };
 }
+
+pub(crate) use numbers;
 
 texts! {
     /// Its marketing name.
@@ -441,53 +445,5 @@ impl<'n> Device<'n> {
             compute_instance_slices: a.computeInstanceSliceCount,
             memory_mib: a.memorySizeMB,
         })
-    }
-
-    /// Processes with a compute context.
-    ///
-    /// # Errors
-    /// What the library answers.
-    pub fn compute_processes(&self) -> Result<Vec<Process>> {
-        let mut count: c_uint = 64;
-        // Processes come and go between two calls: a list that outgrows each buffer is given up after a few.
-        let mut tries = 4;
-        loop {
-            tries -= 1;
-            let room = count as usize;
-            let mut buffer: Vec<sys::nvmlProcessInfo_t> = Vec::with_capacity(room);
-            // SAFETY: the handle came from this library; `count` says how many structs of the `_v3` layout the buffer holds.
-            let answer = unsafe {
-                call!(
-                    self.nvml,
-                    nvmlDeviceGetComputeRunningProcesses_v3(
-                        self.raw,
-                        &mut count,
-                        buffer.as_mut_ptr()
-                    )
-                )
-            };
-            match answer {
-                Ok(()) => {
-                    // SAFETY: the call filled `count` structs, never more than there was room for.
-                    unsafe { buffer.set_len((count as usize).min(room)) };
-                    return Ok(buffer.into_iter().map(process).collect());
-                }
-                Err(Error::Call {
-                    code: Code::INSUFFICIENT_SIZE,
-                    ..
-                }) if tries > 0 => count = count.max(1) * 2,
-                Err(e) => return Err(e),
-            }
-        }
-    }
-}
-
-fn process(p: sys::nvmlProcessInfo_t) -> Process {
-    let id = |v: c_uint| (v != c_uint::MAX).then_some(v);
-    Process {
-        pid: p.pid,
-        memory: (p.usedGpuMemory != c_ulonglong::MAX).then_some(p.usedGpuMemory),
-        gpu_instance: id(p.gpuInstanceId),
-        compute_instance: id(p.computeInstanceId),
     }
 }

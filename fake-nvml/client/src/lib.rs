@@ -3,17 +3,18 @@
 //! Data comes from the library the loader finds (or the driver root named) and goes out as plain values.
 #![allow(unsafe_code)] // it calls C: besides abi and store the third crate that must, each block with its proof
 
+mod details;
 mod error;
 mod gpu;
 mod library;
+mod links;
 mod mig;
+mod processes;
 mod types;
 
 pub use error::{Code, Error, Result};
 pub use gpu::Device;
 pub use library::Nvml;
+pub use links::LINKS;
 pub use mig::{ComputeInstance, GpuInstance};
-pub use types::{
-    Attributes, Clock, ComputeInstanceInfo, ComputeInstanceProfile, ComputeMode, GpuInstanceInfo,
-    GpuInstanceProfile, Memory, PciInfo, Placement, Process, Utilization,
-};
+pub use types::*;

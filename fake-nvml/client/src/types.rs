@@ -204,3 +204,211 @@ pub struct Process {
     /// The compute instance, where there is one.
     pub compute_instance: Option<u32>,
 }
+
+/// Which list of processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProcessKind {
+    /// With a compute context.
+    Compute,
+    /// With a graphics context.
+    Graphics,
+    /// Clients of the multi-process service.
+    Mps,
+}
+
+/// What a process did lately, in percent of the GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProcessUse {
+    /// Its process id.
+    pub pid: u32,
+    /// Multiprocessors.
+    pub sm: u32,
+    /// Memory interface.
+    pub memory: u32,
+    /// Encoders.
+    pub encoder: u32,
+    /// Decoders.
+    pub decoder: u32,
+}
+
+/// A class on the PCI bus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PciClass {
+    /// 3 for a display controller.
+    pub base: u32,
+    /// 2 for a 3D controller.
+    pub sub: u32,
+}
+
+/// Something in the infoROM that has a version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inforom {
+    /// Data of the maker.
+    Oem = 0,
+    /// ECC.
+    Ecc = 1,
+    /// Power management.
+    Power = 2,
+}
+
+/// Where memory errors are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Location {
+    /// First-level cache.
+    L1 = 0,
+    /// Second-level cache.
+    L2 = 1,
+    /// DRAM, also called device memory.
+    Dram = 2,
+    /// Registers.
+    Registers = 3,
+    /// Texture memory.
+    Texture = 4,
+    /// Convergence barrier unit.
+    Cbu = 6,
+    /// All SRAM.
+    Sram = 7,
+}
+
+/// At which temperature something happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Threshold {
+    /// The GPU turns off.
+    Shutdown = 0,
+    /// The GPU slows down.
+    Slowdown = 1,
+    /// The memory is at its limit.
+    MemoryMax = 2,
+    /// The GPU is at its limit.
+    GpuMax = 3,
+}
+
+/// Sessions of an engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sessions {
+    /// How many.
+    pub count: u32,
+    /// Frames per second, on average.
+    pub fps: u32,
+    /// Microseconds, on average.
+    pub latency: u32,
+}
+
+/// Errors of the SRAM.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SramErrors {
+    /// Corrected since the last reset.
+    pub volatile_corrected: u64,
+    /// Parity errors since the last reset.
+    pub volatile_parity: u64,
+    /// Uncorrected SEC-DED errors since the last reset.
+    pub volatile_secded: u64,
+    /// Corrected, ever.
+    pub aggregate_corrected: u64,
+    /// Parity errors, ever.
+    pub aggregate_parity: u64,
+    /// Uncorrected SEC-DED errors, ever.
+    pub aggregate_secded: u64,
+    /// Of those never corrected, in the second-level cache.
+    pub l2: u64,
+    /// In multiprocessors.
+    pub sm: u64,
+    /// In microcontrollers.
+    pub microcontroller: u64,
+    /// In the PCIe unit.
+    pub pcie: u64,
+    /// Elsewhere.
+    pub other: u64,
+    /// More than the maker allows.
+    pub threshold_exceeded: bool,
+}
+
+/// Rows of memory that were replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Remaps {
+    /// After correctable errors.
+    pub corrected: u32,
+    /// After uncorrectable errors.
+    pub uncorrected: u32,
+    /// More wait for a reset.
+    pub pending: bool,
+    /// One could not be replaced.
+    pub failed: bool,
+}
+
+/// Banks by how many of their spare rows are left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Histogram {
+    /// All.
+    pub max: u32,
+    /// Most.
+    pub high: u32,
+    /// Some.
+    pub partial: u32,
+    /// Few.
+    pub low: u32,
+    /// None.
+    pub none: u32,
+}
+
+/// Membership of an NVLink fabric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fabric {
+    /// 0 not supported, 1 not started, 2 in progress, 3 completed.
+    pub state: u8,
+    /// Why registration failed, if it did.
+    pub status: Option<crate::Code>,
+    /// The clique.
+    pub clique: u32,
+    /// The cluster's UUID.
+    pub cluster: [u8; 16],
+    /// Bits of health, two or more for each property.
+    pub health: u32,
+    /// 0 not supported, 1 healthy, 2 unhealthy, 3 limited capacity.
+    pub summary: u8,
+}
+
+/// A place in a rack.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Platform {
+    /// The chassis.
+    pub chassis_serial: String,
+    /// Slot in the chassis.
+    pub slot: u8,
+    /// Tray in the slot.
+    pub tray: u8,
+    /// Host in the tray.
+    pub host: u8,
+    /// 0 for a direct connection, else by a switch.
+    pub peer: u8,
+    /// Module in the host.
+    pub module: u8,
+    /// Identity in the fabric.
+    pub fabric_guid: u64,
+}
+
+/// What a link can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkCapability {
+    /// Peer-to-peer.
+    PeerToPeer = 0,
+    /// Access to system memory.
+    SystemMemory = 1,
+    /// Atomics between peers.
+    PeerAtomics = 2,
+    /// Atomics in system memory.
+    SystemAtomics = 3,
+    /// SLI.
+    Sli = 4,
+    /// The link itself.
+    Valid = 5,
+}
+
+/// The other end of a link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkEnd {
+    /// As `00000000:07:00.0`.
+    pub bus_id: String,
+    /// A switch, not a GPU.
+    pub switch: bool,
+}

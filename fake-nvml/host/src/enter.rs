@@ -43,6 +43,7 @@ impl HostTree {
             ("proc/driver", "/proc/driver"),
             ("sys/bus/pci/devices", "/sys/bus/pci/devices"),
             ("sys/devices", "/sys/devices"),
+            ("sys/module", "/sys/module"),
         ] {
             // A kernel without PCI shows no PCI devices of ours either.
             if Path::new(theirs).is_dir() {

@@ -5,14 +5,16 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, symlink};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::Path;
 
 use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sys::stat::{Mode, SFlag, makedev, mknod};
 
 use crate::error::{At, Error};
 use crate::namespace::mount_hint;
+use crate::plan::Number;
 
 /// Binds `source` (with everything mounted below it) over `target`.
 pub(crate) fn bind(source: &Path, target: &Path) -> Result<(), Error> {
@@ -157,6 +159,29 @@ pub(crate) fn touch(path: &Path) -> Result<(), Error> {
         return Ok(());
     }
     open_new(path).map(drop).at("make the file", path)
+}
+
+/// Makes a character device of this number where the kernel lets us, else an empty file to bind one on.
+pub(crate) fn device(path: &Path, number: Option<Number>) -> Result<(), Error> {
+    let Some(Number { major, minor }) = number else {
+        return touch(path);
+    };
+    let wanted = makedev(major.into(), minor.into());
+    if let Ok(there) = fs::symlink_metadata(path) {
+        if !there.file_type().is_char_device() || there.rdev() == wanted {
+            return Ok(());
+        }
+        // One of an earlier number; or a stand-in that is bound there, which stays.
+        if fs::remove_file(path).is_err() {
+            return Ok(());
+        }
+    }
+    let everybody = Mode::from_bits_truncate(0o666);
+    if mknod(path, SFlag::S_IFCHR, everybody, wanted).is_err() {
+        // In a user namespace nobody may.
+        return touch(path);
+    }
+    fs::set_permissions(path, fs::Permissions::from_mode(0o666)).at("set the mode of", path)
 }
 
 fn open_new(path: &Path) -> io::Result<File> {

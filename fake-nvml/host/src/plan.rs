@@ -4,10 +4,11 @@
 
 use std::path::{Path, PathBuf};
 
-use gpu_model::{Gpu, Machine, caps};
+use gpu_model::{Gpu, Machine, Minor, caps};
 
 use crate::facts::HostFacts;
-use crate::{payload, texts};
+use crate::majors::{FRONTEND, Majors};
+use crate::{payload, pci, texts};
 
 /// One thing in a host tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,8 +30,18 @@ pub enum Kind {
     Program(&'static [u8]),
     /// A symbolic link.
     Link(PathBuf),
-    /// A file on which `/dev/null` is bound when the tree is entered: a character device for everyone who looks.
-    Node,
+    /// A character device. Where the kernel does not let us make one, or its number is a real card's, it is a file on which
+    /// `/dev/null` is bound when the tree is entered: a character device for everyone who looks.
+    Node(Option<Number>),
+}
+
+/// The numbers of a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Number {
+    /// Its driver.
+    pub major: u32,
+    /// Itself.
+    pub minor: u32,
 }
 
 /// Where libraries lie under the driver root on this architecture.
@@ -48,11 +59,14 @@ pub const PROGRAMS: &str = "driver-root/usr/bin";
 pub fn plan(machine: &Machine, facts: &HostFacts) -> Vec<Entry> {
     let mut plan = Plan::default();
     plan.driver_root(machine);
+    let majors = Majors::free(&facts.devices);
+    let numbers = (!facts.real_driver).then_some(majors);
     for root in ["dev", "driver-root/dev"] {
-        plan.devices(Path::new(root), machine);
+        plan.devices(Path::new(root), machine, numbers);
     }
-    plan.proc(machine, facts);
-    plan.sys(machine, facts);
+    plan.proc(machine, facts, majors);
+    plan.pci(machine, facts);
+    plan.modules(machine);
     plan.entries
 }
 
@@ -97,32 +111,42 @@ impl Plan {
         );
     }
 
-    fn devices(&mut self, dev: &Path, machine: &Machine) {
+    fn devices(&mut self, dev: &Path, machine: &Machine, majors: Option<Majors>) {
+        let number = |major: fn(Majors) -> u32, minor: u32| {
+            Kind::Node(majors.map(|majors| Number {
+                major: major(majors),
+                minor,
+            }))
+        };
         self.folder(dev);
         for gpu in &machine.gpus {
-            self.add(dev.join(format!("nvidia{}", gpu.minor)), Kind::Node);
+            self.add(
+                dev.join(format!("nvidia{}", gpu.minor)),
+                number(|_| FRONTEND, gpu.minor.0),
+            );
         }
-        for name in [
-            "nvidiactl",
-            "nvidia-uvm",
-            "nvidia-uvm-tools",
-            "nvidia-modeset",
-        ] {
-            self.add(dev.join(name), Kind::Node);
-        }
+        self.add(dev.join("nvidiactl"), number(|_| FRONTEND, 255));
+        self.add(dev.join("nvidia-uvm"), number(|m| m.uvm, 0));
+        self.add(dev.join("nvidia-uvm-tools"), number(|m| m.uvm, 1));
+        self.add(dev.join("nvidia-modeset"), number(|_| FRONTEND, 254));
         self.folder(dev.join("nvidia-caps"));
         for minor in [caps::CONFIG, caps::MONITOR] {
-            self.add(dev.join(caps::node(minor)), Kind::Node);
+            self.add(dev.join(caps::node(minor)), number(|m| m.caps, minor.0));
         }
     }
 
-    fn proc(&mut self, machine: &Machine, facts: &HostFacts) {
+    fn proc(&mut self, machine: &Machine, facts: &HostFacts, majors: Majors) {
         let nvidia = Path::new("proc/driver/nvidia");
         self.folder(nvidia);
         // The store's writers keep the capability files below in line where they find this mark.
         self.text(nvidia.join(gpu_store::MARKER), format!("{}\n", machine.id));
         self.text(nvidia.join("version"), texts::version(machine));
         self.text(nvidia.join("params"), texts::PARAMS);
+        self.text(nvidia.join("registry"), texts::REGISTRY);
+        for empty in ["patches", "warnings"] {
+            self.folder(nvidia.join(empty));
+            self.text(nvidia.join(empty).join("README"), texts::README);
+        }
         self.folder(nvidia.join("capabilities/mig"));
         self.text(
             nvidia.join("capabilities/mig/config"),
@@ -132,25 +156,37 @@ impl Plan {
             nvidia.join("capabilities/mig/monitor"),
             caps::text(caps::MONITOR, 0o444),
         );
+        // Its number is the first behind those of 32 GPUs, which is as many as the driver's own table has.
+        if machine
+            .gpus
+            .iter()
+            .all(|gpu| gpu.minor.0 < texts::TABLE_GPUS)
+        {
+            self.text(
+                nvidia.join("capabilities/fabric-imex-mgmt"),
+                caps::text(Minor(texts::FABRIC_IMEX), 0o400),
+            );
+        }
         for gpu in &machine.gpus {
             self.folder(nvidia.join(format!("capabilities/gpu{}/mig", gpu.minor)));
             let own = nvidia.join("gpus").join(format!("{:#}", gpu.pci));
             self.folder(&own);
             self.text(own.join("information"), texts::information(machine, gpu));
             self.text(own.join("power"), texts::POWER);
+            self.text(own.join("registry"), texts::REGISTRY);
         }
         self.folder("proc/driver/nvidia-caps");
         self.text(
             "proc/driver/nvidia-caps/mig-minors",
             texts::mig_minors(machine),
         );
-        self.text("proc/devices", texts::devices(&facts.devices));
+        self.text("proc/devices", majors.devices(&facts.devices));
         if let Some(modules) = &facts.modules {
             self.text("proc/modules", texts::modules(modules));
         }
     }
 
-    fn sys(&mut self, machine: &Machine, facts: &HostFacts) {
+    fn pci(&mut self, machine: &Machine, facts: &HostFacts) {
         self.folder("sys/bus/pci/devices");
         self.folder("sys/devices");
         let mut taken = facts.pci_roots.clone();
@@ -161,7 +197,7 @@ impl Plan {
             let device = Path::new("sys/devices").join(&root).join(&address);
             self.folder(Path::new("sys/devices").join(&root));
             self.folder(&device);
-            for (name, text) in texts::pci_files(machine, gpu) {
+            for (name, text) in pci::files(machine, gpu, &facts.cpus) {
                 self.text(device.join(name), text);
             }
             // Readers take the root complex from this text and files through the link.
@@ -172,6 +208,27 @@ impl Plan {
             // The link's last part names the driver, and readers want it to lead somewhere.
             self.folder(Path::new("sys/devices").join(&root).join("nvidia"));
             self.add(device.join("driver"), Kind::Link("../nvidia".into()));
+            let group = pci::iommu_group(gpu).to_string();
+            let groups = Path::new("sys/devices").join(&root).join("iommu_groups");
+            self.folder(groups.join(&group));
+            self.add(
+                device.join("iommu_group"),
+                Kind::Link(Path::new("../iommu_groups").join(&group)),
+            );
+        }
+    }
+
+    fn modules(&mut self, machine: &Machine) {
+        for (name, users) in texts::MODULES {
+            let folder = Path::new("sys/module").join(name);
+            self.folder(&folder);
+            self.text(
+                folder.join("version"),
+                format!("{}\n", machine.driver_version),
+            );
+            self.text(folder.join("refcnt"), format!("{users}\n"));
+            self.text(folder.join("initstate"), "live\n");
+            self.text(folder.join("taint"), "OE\n");
         }
     }
 }

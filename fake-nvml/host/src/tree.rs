@@ -184,7 +184,7 @@ impl Manifest {
             Kind::Folder => PlacedKind::Folder,
             Kind::Text(_) | Kind::Program(_) => PlacedKind::File,
             Kind::Link(_) => PlacedKind::Link,
-            Kind::Node => PlacedKind::Node,
+            Kind::Node(_) => PlacedKind::Node,
         };
         Self {
             format: FORMAT,
@@ -249,7 +249,7 @@ fn write(path: &Path, kind: &Kind) -> Result<(), Error> {
             }
             symlink(target, path).at("make the link", path)
         }
-        Kind::Node => mounts::touch(path),
+        Kind::Node(number) => mounts::device(path, *number),
     }
 }
 

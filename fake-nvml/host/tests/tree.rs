@@ -30,6 +30,8 @@ fn the_plan_of_a_node() {
         devices: "Character devices:\n  1 mem\n\nBlock devices:\n  7 loop\n".into(),
         modules: Some("ext4 1 0 - Live 0x0\n".into()),
         pci_roots: BTreeSet::from(["pci0000:00".into(), "pci0000:07".into()]),
+        cpus: "0-7".into(),
+        real_driver: false,
     };
     let lines: Vec<String> = plan(&ab("1xA100-SXM4-40GB,1xL4"), &facts)
         .into_iter()
@@ -41,7 +43,8 @@ fn the_plan_of_a_node() {
                 }
                 Kind::Program(_) => "program".to_owned(),
                 Kind::Link(to) => format!("-> {}", to.display()),
-                Kind::Node => "node".to_owned(),
+                Kind::Node(Some(number)) => format!("device {}:{}", number.major, number.minor),
+                Kind::Node(None) => "stand-in".to_owned(),
             };
             format!("{} {kind}", entry.path.display())
         })

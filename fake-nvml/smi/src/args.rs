@@ -2,18 +2,33 @@
 //! Pure: strings in, an invocation or a usage error out.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use gpu_model::Timeslice;
 use nvml_client::ComputeMode;
 
 use crate::failure::Failure;
-use crate::query::Query;
+use crate::monitor;
+use crate::query::{Query, Subject};
+use crate::report::{Report, Topic as Display};
 
 /// A whole command line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Invocation {
     selection: Option<String>,
     pub(crate) command: Command,
+    pub(crate) repeat: Repeat,
+    /// `-f`: where the output goes instead of standard output.
+    pub(crate) file: Option<String>,
+}
+
+/// How often a command is carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Repeat {
+    /// `-l`, `-lms`, `-d` of the monitors; none is once.
+    pub(crate) every: Option<Duration>,
+    /// `-c` of the monitors.
+    pub(crate) times: Option<u64>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -23,9 +38,35 @@ pub(crate) enum Command {
     List,
     Version,
     Query(Query),
+    Fields(Subject),
+    Report(Report),
+    Matrix,
+    Links(Links),
+    Monitor(Monitor),
     Mig(Mig),
     Set(Change),
     Policy(Policy),
+}
+
+/// `nvlink -s`, `nvlink -c`
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Links {
+    Status,
+    Capabilities,
+}
+
+/// `dmon`, `pmon`
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Monitor {
+    pub(crate) watched: Watched,
+    /// Letters of `-s`.
+    pub(crate) groups: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Watched {
+    Devices,
+    Processes,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +74,9 @@ pub(crate) enum Topic {
     All,
     Mig,
     Policy,
+    Topology,
+    Links,
+    Monitor,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,49 +163,56 @@ impl Invocation {
         self.selection.as_deref()
     }
 
+    fn once(selection: Option<String>, command: Command) -> Self {
+        Self {
+            selection,
+            command,
+            repeat: Repeat::default(),
+            file: None,
+        }
+    }
+
+    fn help(topic: Topic) -> Self {
+        Self::once(None, Command::Help(topic))
+    }
+
     pub(crate) fn parse(words: Vec<String>) -> Result<Self, Failure> {
         let mut words = Words(words.into());
-        match words.0.front().map(String::as_str) {
-            Some("mig") => {
-                words.0.pop_front();
-                mig(words)
-            }
-            Some("compute-policy") => {
-                words.0.pop_front();
-                policy(words)
-            }
-            _ => plain(words),
-        }
+        let sub: fn(Words) -> Result<Self, Failure> = match words.0.front().map(String::as_str) {
+            Some("mig") => mig,
+            Some("compute-policy") => policy,
+            Some("topo") => topology,
+            Some("nvlink") => links,
+            Some("dmon") => |words| watch(words, Watched::Devices),
+            Some("pmon") => |words| watch(words, Watched::Processes),
+            _ => return plain(words),
+        };
+        words.0.pop_front();
+        sub(words)
     }
 }
 
+/// What options without a subcommand may say together.
+#[derive(Default)]
+struct Plain {
+    selection: Option<String>,
+    command: Option<Command>,
+    fields: Option<(Subject, String)>,
+    format: Option<String>,
+    report: bool,
+    xml: bool,
+    display: Option<Vec<Display>>,
+    repeat: Repeat,
+    file: Option<String>,
+}
+
 fn plain(mut words: Words) -> Result<Invocation, Failure> {
-    let mut selection = None;
-    let mut command = None;
-    let mut format = None;
-    let mut fields = None;
+    let mut said = Plain::default();
     while let Some(option) = words.next() {
         let chosen = match option.as_str() {
-            "-h" | "--help" => {
-                return Ok(Invocation {
-                    selection: None,
-                    command: Command::Help(Topic::All),
-                });
-            }
-            "-i" | "--id" => {
-                selection = Some(words.value(&option)?);
-                continue;
-            }
+            "-h" | "--help" => return Ok(Invocation::help(Topic::All)),
             "-L" | "--list-gpus" => Command::List,
             "--version" | "-v" => Command::Version,
-            "--query-gpu" => {
-                fields = Some(words.value(&option)?);
-                continue;
-            }
-            "--format" => {
-                format = Some(words.value(&option)?);
-                continue;
-            }
             "-mig" | "--multi-instance-gpu" => {
                 Command::Set(Change::Mig(on_off(&option, &words.value(&option)?)?))
             }
@@ -174,33 +225,174 @@ fn plain(mut words: Words) -> Result<Invocation, Failure> {
             }
             "-r" | "--gpu-reset" => Command::Set(Change::Reset),
             other => {
-                return Err(Failure::usage(format!(
-                    "Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.\n\nUnknown here: {other}"
-                )));
+                if let Some(subject) = Subject::of_help(other) {
+                    Command::Fields(subject)
+                } else {
+                    said.modifier(other, &mut words)?;
+                    continue;
+                }
             }
         };
-        if command.replace(chosen).is_some() {
-            return Err(Failure::usage(
-                "Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.",
-            ));
+        if said.command.replace(chosen).is_some() {
+            return Err(bad_combination());
         }
     }
-    let command = match (command, fields, format) {
-        (None, Some(fields), Some(format)) => Command::Query(Query::parse(&fields, &format)?),
-        (None, Some(_), None) => {
-            return Err(Failure::usage(
-                "\"--format=\" switch is missing. Please run 'nvidia-smi -h' for help.\n",
-            ));
+    said.invocation()
+}
+
+impl Plain {
+    /// An option that chooses no command by itself.
+    fn modifier(&mut self, option: &str, words: &mut Words) -> Result<(), Failure> {
+        match option {
+            "-i" | "--id" => self.selection = Some(words.value(option)?),
+            "--format" => self.format = Some(words.value(option)?),
+            "-q" | "--query" => self.report = true,
+            "-x" | "--xml-format" => self.xml = true,
+            "-f" | "--filename" => self.file = Some(words.value(option)?),
+            "-d" | "--display" => {
+                let topics = words.value(option)?;
+                self.display = Some(
+                    topics
+                        .split(',')
+                        .map(Display::parse)
+                        .collect::<Result<_, _>>()?,
+                );
+            }
+            "-l" | "--loop" => {
+                // Without a number: every five seconds.
+                let seconds = words.optional().unwrap_or_else(|| "5".into());
+                self.repeat.every = Some(Duration::from_secs(natural(option, &seconds)?));
+            }
+            "-lms" | "--loop-ms" => {
+                let milliseconds = words.value(option)?;
+                self.repeat.every = Some(Duration::from_millis(natural(option, &milliseconds)?));
+            }
+            other => match Subject::of_query(other) {
+                Some(subject) => self.fields = Some((subject, words.value(other)?)),
+                None => {
+                    return Err(Failure::usage(format!(
+                        "Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.\n\nUnknown here: {other}"
+                    )));
+                }
+            },
         }
-        (Some(command), None, None) => command,
-        (None, None, None) => Command::Table,
-        _ => {
-            return Err(Failure::usage(
-                "Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.",
-            ));
+        Ok(())
+    }
+
+    fn invocation(self) -> Result<Invocation, Failure> {
+        let report = self.report || self.xml || self.display.is_some();
+        let command = match (self.command, self.fields, self.format) {
+            (None, Some((subject, fields)), Some(format)) if !report => {
+                Command::Query(Query::parse(subject, &fields, &format)?)
+            }
+            (None, Some(_), None) if !report => {
+                return Err(Failure::usage(
+                    "\"--format=\" switch is missing. Please run 'nvidia-smi -h' for help.\n",
+                ));
+            }
+            (Some(command), None, None) if !report => command,
+            (None, None, None) if self.report => Command::Report(Report {
+                xml: self.xml,
+                only: self.display.unwrap_or_default(),
+            }),
+            (None, None, None) if !report => Command::Table,
+            _ => return Err(bad_combination()),
+        };
+        Ok(Invocation {
+            selection: self.selection,
+            command,
+            repeat: self.repeat,
+            file: self.file,
+        })
+    }
+}
+
+fn bad_combination() -> Failure {
+    Failure::usage("Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.")
+}
+
+fn natural(option: &str, value: &str) -> Result<u64, Failure> {
+    value.trim().parse().map_err(|_| {
+        Failure::usage(format!(
+            "Invalid value for option {option}: {value}. It takes a whole number."
+        ))
+    })
+}
+
+fn topology(mut words: Words) -> Result<Invocation, Failure> {
+    let (mut selection, mut matrix) = (None, false);
+    while let Some(option) = words.next() {
+        match option.as_str() {
+            "-m" | "--matrix" => matrix = true,
+            "-i" | "--id" => selection = Some(words.value(&option)?),
+            "-h" | "--help" => return Ok(Invocation::help(Topic::Topology)),
+            other => return Err(unknown(other, "topo")),
         }
+    }
+    Ok(if matrix {
+        Invocation::once(selection, Command::Matrix)
+    } else {
+        Invocation::help(Topic::Topology)
+    })
+}
+
+fn links(mut words: Words) -> Result<Invocation, Failure> {
+    let (mut selection, mut what) = (None, None);
+    while let Some(option) = words.next() {
+        match option.as_str() {
+            "-s" | "--status" => what = Some(Links::Status),
+            "-c" | "--capabilities" => what = Some(Links::Capabilities),
+            "-i" | "--id" => selection = Some(words.value(&option)?),
+            "-h" | "--help" => return Ok(Invocation::help(Topic::Links)),
+            other => return Err(unknown(other, "nvlink")),
+        }
+    }
+    Ok(match what {
+        Some(what) => Invocation::once(selection, Command::Links(what)),
+        None => Invocation::help(Topic::Links),
+    })
+}
+
+fn watch(mut words: Words, watched: Watched) -> Result<Invocation, Failure> {
+    let name = match watched {
+        Watched::Devices => "dmon",
+        Watched::Processes => "pmon",
     };
-    Ok(Invocation { selection, command })
+    let (mut selection, mut file, mut times) = (None, None, None);
+    let mut seconds = 1;
+    let mut groups = match watched {
+        Watched::Devices => "puc".to_owned(),
+        Watched::Processes => "u".to_owned(),
+    };
+    while let Some(option) = words.next() {
+        match option.as_str() {
+            "-i" | "--id" => selection = Some(words.value(&option)?),
+            "-f" | "--filename" => file = Some(words.value(&option)?),
+            "-c" | "--count" => times = Some(natural(&option, &words.value(&option)?)?),
+            "-d" | "--delay" => seconds = natural(&option, &words.value(&option)?)?,
+            "-s" | "--select" => {
+                groups = words.value(&option)?;
+                let known = monitor::letters(watched);
+                if let Some(letter) = groups.chars().find(|c| !known.contains(*c)) {
+                    return Err(Failure::usage(format!(
+                        "Invalid value for option -s: {letter}. It takes letters out of {known}."
+                    )));
+                }
+            }
+            "-h" | "--help" => return Ok(Invocation::help(Topic::Monitor)),
+            other => return Err(unknown(other, name)),
+        }
+    }
+    Ok(Invocation {
+        selection,
+        command: Command::Monitor(Monitor { watched, groups }),
+        repeat: Repeat {
+            every: Some(Duration::from_secs(seconds)),
+            // The real tool takes 0 for "for ever".
+            times: times.filter(|times| *times > 0),
+        },
+        file,
+    })
 }
 
 fn policy(mut words: Words) -> Result<Invocation, Failure> {
@@ -209,10 +401,7 @@ fn policy(mut words: Words) -> Result<Invocation, Failure> {
     while let Some(option) = words.next() {
         match option.as_str() {
             "-h" | "--help" => {
-                return Ok(Invocation {
-                    selection: None,
-                    command: Command::Help(Topic::Policy),
-                });
+                return Ok(Invocation::help(Topic::Policy));
             }
             "-i" | "--id" => selection = Some(words.value(&option)?),
             "-l" | "--list" => policy = Policy::List,
@@ -230,10 +419,7 @@ fn policy(mut words: Words) -> Result<Invocation, Failure> {
             other => return Err(unknown(other, "compute-policy")),
         }
     }
-    Ok(Invocation {
-        selection,
-        command: Command::Policy(policy),
-    })
+    Ok(Invocation::once(selection, Command::Policy(policy)))
 }
 
 fn mig(mut words: Words) -> Result<Invocation, Failure> {
@@ -242,10 +428,7 @@ fn mig(mut words: Words) -> Result<Invocation, Failure> {
     while let Some(option) = words.next() {
         let chosen = match option.as_str() {
             "-h" | "--help" => {
-                return Ok(Invocation {
-                    selection: None,
-                    command: Command::Help(Topic::Mig),
-                });
+                return Ok(Invocation::help(Topic::Mig));
             }
             "-i" | "--id" => {
                 selection = Some(words.value(&option)?);
@@ -299,20 +482,17 @@ fn mig(mut words: Words) -> Result<Invocation, Failure> {
         }
         Some(other) => other,
         None => {
-            return Ok(Invocation {
-                selection: None,
-                command: Command::Help(Topic::Mig),
-            });
+            return Ok(Invocation::help(Topic::Mig));
         }
     };
-    Ok(Invocation {
+    Ok(Invocation::once(
         selection,
-        command: Command::Mig(Mig {
+        Command::Mig(Mig {
             action,
             gpu_instances,
             compute_instances,
         }),
-    })
+    ))
 }
 
 fn unknown(option: &str, sub: &str) -> Failure {
@@ -449,9 +629,41 @@ mod tests {
             "-L --version",
             "mig -lgi -C",
             "mig -gi x -dgi",
+            "-x",
+            "-q -L",
+            "-q -d COLOR",
+            "-l x",
+            "-lms",
+            "topo -z",
+            "nvlink -z",
+            "dmon -s z",
+            "pmon -c x",
+            "--query-gpu=index --format=csv -q",
+            "--query-compute-apps=index --format=csv",
         ] {
             assert_eq!(parse(line).expect_err(line).code, 2, "{line}");
         }
+    }
+
+    #[test]
+    fn reports_loops_and_monitors() {
+        let Command::Report(report) = command("-q -x -i 0") else {
+            panic!("not a report")
+        };
+        assert!(report.xml && report.only.is_empty());
+        let Command::Report(report) = command("--query --display=MEMORY,ecc") else {
+            panic!("not a report")
+        };
+        assert_eq!(report.only, [Display::Memory, Display::Ecc]);
+        let every = |line| parse(line).expect("good").repeat.every;
+        assert_eq!(every("-l 2"), Some(Duration::from_secs(2)));
+        assert_eq!(every("-l -q"), Some(Duration::from_secs(5)));
+        assert_eq!(every("--loop-ms=50"), Some(Duration::from_millis(50)));
+        assert_eq!(every("-q"), None);
+        let dmon = parse("dmon -c 3 -s pm").expect("good");
+        assert_eq!(dmon.repeat.times, Some(3));
+        assert_eq!(command("topo --matrix"), Command::Matrix);
+        assert_eq!(command("nvlink -s"), Command::Links(Links::Status));
     }
 
     #[test]

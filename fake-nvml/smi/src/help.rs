@@ -7,6 +7,9 @@ pub(crate) fn text(topic: Topic) -> &'static str {
         Topic::All => ALL,
         Topic::Mig => MIG,
         Topic::Policy => POLICY,
+        Topic::Topology => TOPOLOGY,
+        Topic::Links => LINKS,
+        Topic::Monitor => MONITOR,
     }
 }
 
@@ -29,10 +32,30 @@ nvidia-smi [OPTION1 [ARG1]] [OPTION2 [ARG2]] ...
     [plus]
 
     -i,   --id=                 Target a specific GPU: index, UUID or PCI address, several with commas.
+    -f,   --filename=           Log to a specified file, rather than to stdout.
+    -l,   --loop=               Probe until Ctrl+C at specified second interval.
+    -lms, --loop-ms=            Probe until Ctrl+C at specified millisecond interval.
+
+  QUERY OPTIONS:
+
+    -q,   --query               Display GPU info.
+
+    [plus any of]
+
+    -x,   --xml-format          Produce XML output.
+    -d,   --display=            Display only selected information: MEMORY, UTILIZATION, ECC, TEMPERATURE, POWER, CLOCK,
+                                COMPUTE, PIDS, PERFORMANCE, SUPPORTED_CLOCKS, PAGE_RETIREMENT, ACCOUNTING, ENCODER_STATS,
+                                SUPPORTED_GPU_TARGET_TEMP, VOLTAGE, FBC_STATS, ROW_REMAPPER, GSP_FIRMWARE_VERSION,
+                                POWER_SMOOTHING, POWER_PROFILES; several with commas.
 
   SELECTIVE QUERY OPTIONS:
 
-          --query-gpu=          Information about GPU, fields separated by commas.
+          --query-gpu=          Information about GPU, fields separated by commas. Call --help-query-gpu for more info.
+          --query-compute-apps= List of currently active compute processes. Call --help-query-compute-apps for more info.
+          --query-remapped-rows=
+                                Information about remapped rows. Call --help-query-remapped-rows for more info.
+          --query-supported-clocks=
+                                List of supported clocks. Call --help-query-supported-clocks for more info.
           --format=             csv[,noheader][,nounits]
 
   DEVICE MODIFICATION OPTIONS:
@@ -45,6 +68,10 @@ nvidia-smi [OPTION1 [ARG1]] [OPTION2 [ARG2]] ...
 
   SUBCOMMANDS:
 
+    dmon                        Displays device stats in scrolling format. \"nvidia-smi dmon -h\" for more information.
+    pmon                        Displays process stats in scrolling format. \"nvidia-smi pmon -h\" for more information.
+    nvlink                      Displays device nvlink information. \"nvidia-smi nvlink -h\" for more information.
+    topo                        Displays device/system topology. \"nvidia-smi topo -h\" for more information.
     mig                         Multi Instance GPU management. \"nvidia-smi mig -h\" for more information.
     compute-policy              Control and query compute policies. \"nvidia-smi compute-policy -h\" for more information.
 ";
@@ -82,4 +109,42 @@ const POLICY: &str = "\
     [-i | --id]: Enumeration index, PCI bus ID or UUID. Provide comma separated values for more than one device.
     [-l | --list]: List all compute policies.
     [--set-timeslice]: Set timeslice config: 0=DEFAULT, 1=SHORT, 2=MEDIUM, 3=LONG
+";
+
+const TOPOLOGY: &str = "\
+    topo -- Display topological information about the system.
+
+    Usage: nvidia-smi topo -m [-i ID]
+
+    Options include:
+    [-m | --matrix]: Display the GPUDirect communication matrix for the system.
+    [-i | --id]: Enumeration index, PCI bus ID or UUID. Provide comma separated values for more than one device.
+    [-h | --help]: Display help information.
+";
+
+const LINKS: &str = "\
+    nvlink -- Display NvLink information.
+
+    Usage: nvidia-smi nvlink [options]
+
+    Options include:
+    [-h | --help]: Display help information.
+    [-i | --id]: Enumeration index, PCI bus ID or UUID. Provide comma separated values for more than one device.
+    [-s | --status]: Display link state (active/inactive).
+    [-c | --capabilities]: Display link capabilities.
+";
+
+const MONITOR: &str = "\
+    dmon, pmon -- Display device or process stats in scrolling format.
+
+    Usage: nvidia-smi dmon|pmon [options]
+
+    Options include:
+    [-h | --help]: Display help information.
+    [-i | --id]: Enumeration index, PCI bus ID or UUID. Provide comma separated values for more than one device.
+    [-d | --delay]: Collection delay/interval in seconds [default=1sec].
+    [-c | --count]: Collect specified number of samples and exit.
+    [-s | --select]: One or more metrics: dmon p power and temperature, u utilization, c clocks, m memory, e errors, t PCIe;
+             pmon u utilization, m memory.
+    [-f | --filename]: Log to a specified file, rather than to stdout.
 ";

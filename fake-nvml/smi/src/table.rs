@@ -1,12 +1,12 @@
 //! The table that nvidia-smi prints when it is asked for nothing else.
 
-use std::fs;
 use std::io::Write as _;
 
-use nvml_client::{Device, Nvml, Process, Result};
+use nvml_client::{Device, Nvml, Result};
 
 use crate::failure::{Failure, Output};
-use crate::select;
+use crate::processes::{self, Running};
+use crate::{clock, select};
 
 const RULE: &str =
     "+-----------------------------------------------------------------------------------------+";
@@ -27,7 +27,7 @@ pub(crate) fn print(
     let _ = writeln!(
         out,
         "{}       ",
-        jiff::Zoned::now().strftime("%a %b %e %H:%M:%S %Y")
+        clock::now().strftime("%a %b %e %H:%M:%S %Y")
     );
     let _ = writeln!(out, "{RULE}");
     let _ = writeln!(
@@ -59,7 +59,7 @@ pub(crate) fn print(
     }
     let _ = writeln!(out);
     mig_devices(&gpus, out)?;
-    processes(&gpus, out)
+    rows_of_processes(nvml, &gpus, out)
 }
 
 fn row(gpu: &Device<'_>, index: u32, out: &mut Output) -> Result<()> {
@@ -207,7 +207,11 @@ fn mig_row(
     Ok(())
 }
 
-fn processes(gpus: &[Device<'_>], out: &mut Output) -> std::result::Result<(), Failure> {
+fn rows_of_processes(
+    nvml: &Nvml,
+    gpus: &[Device<'_>],
+    out: &mut Output,
+) -> std::result::Result<(), Failure> {
     let _ = writeln!(out, "{RULE}");
     let _ = writeln!(
         out,
@@ -227,7 +231,7 @@ fn processes(gpus: &[Device<'_>], out: &mut Output) -> std::result::Result<(), F
     );
     let mut any = false;
     for gpu in gpus {
-        for process in gpu.compute_processes().unwrap_or_default() {
+        for process in processes::of(nvml, gpu) {
             any = true;
             let _ = writeln!(out, "{}", process_row(gpu.index()?, &process));
         }
@@ -242,20 +246,18 @@ fn processes(gpus: &[Device<'_>], out: &mut Output) -> std::result::Result<(), F
     Ok(())
 }
 
-fn process_row(gpu: u32, process: &Process) -> String {
+fn process_row(gpu: u32, process: &Running) -> String {
     let id = |id: Option<u32>| id.map_or_else(|| "N/A".into(), |i| i.to_string());
-    let name = fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
-    let name =
-        String::from_utf8_lossy(name.split(|b| *b == 0).next().unwrap_or_default()).into_owned();
-    let name = shortened(name);
+    let name = shortened(process.name.clone());
     let memory = process
         .memory
         .map_or_else(|| "N/A".into(), |m| format!("{}MiB", m >> 20));
     format!(
-        "|  {gpu:3}  {:>3}  {:>3}          {:7}      C   {name:<38} {memory:>7} |",
+        "|  {gpu:3}  {:>4} {:>4}{:>16} {:>6}   {name:<38} {memory:>7} |",
         id(process.gpu_instance),
         id(process.compute_instance),
-        process.pid
+        process.pid,
+        process.kind,
     )
 }
 

@@ -1,0 +1,135 @@
+//! The shape of `nvidia-smi -q` and `-q -x`, against captures of NVIDIA's own tool (smi/tests/data/README.md): the same elements or
+//! lines in the same order. Values are the machine's own and not compared.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+mod common;
+
+use common::{User, good, shell};
+
+fn smi(node: &str, driver: &str, line: &str) -> String {
+    good(&shell(
+        User::Me,
+        &["--node", node, "--driver-version", driver],
+        line,
+    ))
+}
+
+/// Elements with their depth; lists of clocks are as long as the card has clocks and are left out.
+fn elements(xml: &str) -> Vec<String> {
+    let mut clocks = false;
+    let mut found = Vec::new();
+    for line in xml.lines() {
+        let depth = line.len() - line.trim_start_matches('\t').len();
+        let Some(rest) = line.trim().strip_prefix('<') else {
+            continue;
+        };
+        let name: String = rest.chars().take_while(|c| !" >".contains(*c)).collect();
+        if name.starts_with(['?', '!']) {
+            found.push(line.to_owned());
+            continue;
+        }
+        // Also where there are none, in one line.
+        if name == "supported_clocks" {
+            clocks = !rest.contains("</");
+            found.push(format!("{depth} {name}"));
+        } else if name == "/supported_clocks" {
+            clocks = false;
+        } else if !clocks {
+            found.push(format!("{depth} {name}"));
+        }
+    }
+    found
+}
+
+fn same(ours: &[String], theirs: &[String]) {
+    for (number, pair) in ours.iter().zip(theirs).enumerate() {
+        let before = &theirs[number.saturating_sub(3)..number];
+        assert_eq!(pair.0, pair.1, "after {before:?}");
+    }
+    assert_eq!(ours.len(), theirs.len());
+}
+
+#[test]
+fn the_xml_of_an_a100_with_driver_570() {
+    let capture = include_str!("../../smi/tests/data/qx-a100-570.148.08.xml");
+    let ours = smi("1xA100-SXM4-40GB", "570.148.08", "nvidia-smi -q -x");
+    same(&elements(&ours), &elements(capture));
+}
+
+#[test]
+fn the_xml_of_an_h100_with_driver_580() {
+    let capture = include_str!("../../smi/tests/data/qx-h100-580.105.08.xml");
+    let ours = smi(
+        "1xH100-SXM5-80GB",
+        "580.105.08",
+        "nvidia-smi --query --xml-format",
+    );
+    same(&elements(&ours), &elements(capture));
+}
+
+/// The nearest model to the L40S of the capture.
+#[test]
+fn the_xml_of_an_l4_with_driver_595() {
+    let capture = include_str!("../../smi/tests/data/qx-l40s-595.91.07.xml");
+    let ours = smi("1xL4", "595.91.07", "nvidia-smi -x -q");
+    same(&elements(&ours), &elements(capture));
+}
+
+#[test]
+fn the_lines_of_a_report() {
+    let capture: Vec<&str> = include_str!("../../smi/tests/data/q-580.142.txt")
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .collect();
+    let text = smi("1xA100-SXM4-40GB", "580.142", "nvidia-smi -q");
+    let ours: Vec<String> = text
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('='))
+        .map(
+            |line| match line.split_once(" : ").or(line.split_once(": ")) {
+                Some((name, _)) => name.trim_end().to_owned(),
+                None if line.starts_with("GPU ") => "GPU".to_owned(),
+                None => line.to_owned(),
+            },
+        )
+        .collect();
+    let theirs: Vec<String> = capture.iter().map(|line| (*line).to_owned()).collect();
+    same(&ours, &theirs);
+    for line in text.lines().filter(|line| line.contains(": ")) {
+        assert_eq!(line.as_bytes()[55], b':', "{line}");
+    }
+}
+
+#[test]
+fn filters_show_their_sections_only() {
+    let text = smi(
+        "1xA100-SXM4-40GB",
+        "580.95.05",
+        "nvidia-smi -q -d ROW_REMAPPER,COMPUTE; nvidia-smi -q -d COLOR >/dev/null; echo rc $?",
+    );
+    let heads: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("    ") && !line.starts_with("     "))
+        .map(|line| line.split(':').next().unwrap().trim())
+        .collect();
+    assert_eq!(heads, ["Compute Mode", "Remapped Rows"]);
+    assert!(text.ends_with("rc 2\n"), "{text}");
+}
+
+/// A document that a real parser reads, with MIG devices in it and for a mixed node.
+#[test]
+fn the_xml_is_well_formed() {
+    let line = "nvidia-smi mig -i 0 -cgi 9,19 -C >/dev/null; nvidia-smi -q -x >/tmp/x.$$ &&
+        python3 -c 'import sys, xml.etree.ElementTree as E
+root = E.parse(sys.argv[1]).getroot()
+print([(g.get(\"id\"), len(g.findall(\"mig_devices/mig_device\"))) for g in root.iter(\"gpu\")])' /tmp/x.$$; rm /tmp/x.$$";
+    let text = good(&shell(
+        User::Me,
+        &["--node", "1xA100-SXM4-40GB,1xH100-SXM5-80GB,1xL4", "--mig"],
+        line,
+    ));
+    assert_eq!(
+        text,
+        "[('00000000:07:00.0', 2), ('00000000:0F:00.0', 0), ('00000000:17:00.0', 0)]\n"
+    );
+}

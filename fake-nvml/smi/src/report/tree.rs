@@ -1,0 +1,59 @@
+//! A report before it is text or XML.
+
+/// A line or a block.
+#[derive(Debug)]
+pub(crate) enum Node {
+    /// A name with a value. An empty name is left out of that form.
+    Value {
+        text: &'static str,
+        xml: &'static str,
+        value: String,
+    },
+    /// A name with lines below it.
+    Group {
+        text: &'static str,
+        xml: &'static str,
+        nodes: Vec<Node>,
+        look: Look,
+    },
+}
+
+/// How a block differs from others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Look {
+    Plain,
+    /// Nothing but this word when it has no lines: `None`.
+    OrNone,
+    /// Its blocks stand where it would stand itself, in both forms, under no heading: MIG devices.
+    Spread,
+    /// Its colons stand at the old column in every driver, under a heading that has none: a process.
+    Narrow,
+}
+
+impl Node {
+    pub(crate) fn value(text: &'static str, xml: &'static str, value: impl Into<String>) -> Self {
+        Self::Value {
+            text,
+            xml,
+            value: value.into(),
+        }
+    }
+
+    pub(crate) fn group(text: &'static str, xml: &'static str, nodes: Vec<Self>) -> Self {
+        Self::look(text, xml, Look::Plain, nodes)
+    }
+
+    pub(crate) fn look(
+        text: &'static str,
+        xml: &'static str,
+        look: Look,
+        nodes: Vec<Self>,
+    ) -> Self {
+        Self::Group {
+            text,
+            xml,
+            nodes,
+            look,
+        }
+    }
+}
