@@ -538,7 +538,8 @@ fn fabric(got: Result<Fabric>, dialect: Dialect) -> Node {
             ),
         ));
     }
-    if dialect.since(590) {
+    // Not in a capture of 580.105.08, in one of 580.142.
+    if dialect.since_minor(580, 142) {
         lines.push(Node::value(
             "Partition Assigned",
             "partition_assigned",
