@@ -1,55 +1,92 @@
-//! Which functions have behaviour and which say NOT_SUPPORTED.
+//! Which functions there are, and what each does.
 //! Not a list: put together from what the function tables of `api` hold.
 //! Read by tests, and written out to `COVERAGE.md` for people (a test keeps it in step).
 
 use crate::{api, status};
 
-/// The functions with behaviour, file by file.
+/// The functions that answer from the state, the catalogue or the system, file by file.
 const REAL: &[(&str, &[&str])] = &[
     ("init", api::init::INIT),
     ("error texts", status::STATUS),
     ("system", api::system::SYSTEM),
+    ("system events", api::system_events::SYSTEM_EVENTS),
+    ("units", api::units::UNITS),
     ("devices", api::device::DEVICE),
+    ("boards", api::board::BOARD),
+    ("topology", api::topology::TOPOLOGY),
+    ("NVLink and fabric", api::nvlink::NVLINK),
     ("memory", api::memory::MEMORY),
     ("MIG", api::mig::MIG),
     ("GPU instances", api::gpu_instance::GPU_INSTANCE),
     ("compute instances", api::compute_instance::COMPUTE_INSTANCE),
     ("events", api::events::EVENTS),
     ("health", api::health::HEALTH),
+    ("retirement", api::retirement::RETIREMENT),
+    ("fields", api::fields::FIELDS),
     ("monitors", api::monitors::MONITORS),
+    ("samples", api::samples::SAMPLES),
+    ("thermal", api::thermal::THERMAL),
+    ("clocks", api::clocks::CLOCKS),
     ("policy", api::policy::POLICY),
+    ("draining", api::drain::DRAIN),
     ("processes", api::processes::PROCESSES),
+    ("accounting", api::accounting::ACCOUNTING),
+    ("encoders and capture", api::sessions::SESSIONS),
+    ("performance metrics", api::gpm::GPM),
+    ("confidential computing", api::confidential::CONFIDENTIAL),
+    ("licences", api::vgpu::LICENCES),
 ];
+
+/// The functions that have one answer on every card: arguments are checked, and what they ask about is not there.
+const ABSENT: &[(&str, &[&str])] = &[
+    ("boards", api::board::BOARD_ABSENT),
+    ("clocks", api::clocks::CLOCKS_ABSENT),
+    (
+        "confidential computing",
+        api::confidential::CONFIDENTIAL_ABSENT,
+    ),
+    ("detaching", api::drain::DRAIN_ABSENT),
+    ("events with context", api::system_events::CONTEXT_EVENTS),
+    ("fans and coolers", api::thermal::THERMAL_ABSENT),
+    ("NVLink", api::nvlink::NVLINK_ABSENT),
+    ("power", api::power::POWER_ABSENT),
+    ("retirement", api::retirement::RETIREMENT_ABSENT),
+    ("firmware records", api::units::UNITS_ABSENT),
+    ("virtual GPUs", api::vgpu::VGPU),
+];
+
+fn count(tables: &[(&str, &[&str])]) -> usize {
+    tables.iter().map(|(_, names)| names.len()).sum()
+}
 
 /// The page for people.
 fn page() -> String {
-    let total: usize = REAL.iter().map(|(_, names)| names.len()).sum();
-    let unsupported = api::unsupported::UNSUPPORTED;
+    let (real, absent) = (count(REAL), count(ABSENT));
     let mut page = format!(
         "# What libnvidia-ml.so.1 answers\n\nWritten by a test of nvml-abi from the function tables; do not edit.\n\n\
-         {total} functions have behaviour, {} answer NOT_SUPPORTED.\n",
-        unsupported.len()
+         All {} functions of nvml.h check their arguments as it says. {real} answer from the state, the catalogue or the system. \
+         {absent} have one answer on every card, since what they ask about is not there, or nobody has shown what it is: \
+         NOT_SUPPORTED, or the error for a thing that does not exist.\n",
+        real + absent
     );
-    for (topic, names) in REAL {
-        page += &format!("\n## {topic}\n\n");
-        names
-            .iter()
-            .for_each(|name| page += &format!("- `{name}`\n"));
+    for (title, tables) in [("Answers", REAL), ("One answer", ABSENT)] {
+        page += &format!("\n## {title}\n");
+        for (topic, names) in tables {
+            page += &format!("\n### {topic}\n\n");
+            for name in *names {
+                page += &format!("- `{name}`\n");
+            }
+        }
     }
-    page += "\n## NOT_SUPPORTED\n\n";
-    unsupported
-        .iter()
-        .for_each(|name| page += &format!("- `{name}`\n"));
     page
 }
 
 #[test]
 fn every_function_of_the_header_is_in_one_table() {
-    let mut have: Vec<&str> = REAL
-        .iter()
+    let tables = REAL.iter().chain(ABSENT);
+    let mut have: Vec<&str> = tables
         .flat_map(|(_, names)| names.iter().copied())
         .collect();
-    have.extend(api::unsupported::UNSUPPORTED);
     have.sort_unstable();
     let header = include_str!("../data/go-nvml.txt");
     let mut known: Vec<&str> = header

@@ -22,6 +22,11 @@ pub struct ComputeInstance(usize);
 #[repr(transparent)]
 pub struct EventSet(usize);
 
+/// A sample of performance metrics (`nvmlGpmSample_t`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct GpmSample(usize);
+
 /// What a handle names. The stamp tells a thing from a later one in the same place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Named {
@@ -30,6 +35,7 @@ pub(crate) enum Named {
     ComputeInstance { gpu: u8, gi: u8, ci: u8, stamp: u32 },
     MigDevice { gpu: u8, gi: u8, ci: u8, stamp: u32 },
     EventSet { slot: u16, stamp: u32 },
+    GpmSample { slot: u16, stamp: u32 },
 }
 
 const _: () = assert!(usize::BITS == 64, "a handle needs 64 bits");
@@ -64,6 +70,10 @@ const fn unpack(bits: usize) -> Option<Named> {
         3 => Some(Named::ComputeInstance { gpu, gi, ci, stamp }),
         4 => Some(Named::MigDevice { gpu, gi, ci, stamp }),
         5 => Some(Named::EventSet {
+            slot: (gpu as u16) << 8 | gi as u16,
+            stamp,
+        }),
+        6 => Some(Named::GpmSample {
             slot: (gpu as u16) << 8 | gi as u16,
             stamp,
         }),
@@ -108,6 +118,16 @@ impl ComputeInstance {
 impl EventSet {
     pub(crate) const fn new(slot: u16, stamp: u32) -> Self {
         Self(pack(5, (slot >> 8) as u8, slot as u8, 0, stamp))
+    }
+
+    pub(crate) const fn named(self) -> Option<Named> {
+        unpack(self.0)
+    }
+}
+
+impl GpmSample {
+    pub(crate) const fn new(slot: u16, stamp: u32) -> Self {
+        Self(pack(6, (slot >> 8) as u8, slot as u8, 0, stamp))
     }
 
     pub(crate) const fn named(self) -> Option<Named> {

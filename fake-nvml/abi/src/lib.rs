@@ -3,12 +3,14 @@
 //! In: C calls of unmodified programs, and the state file. Out: nvml.h's answers in the caller's memory, and changes of the state.
 #![allow(unsafe_code)] // one of the three crates that must (with nvml-client): each block carries its proof
 
+pub mod absent;
 pub mod api;
 mod boundary;
 mod clock;
 #[cfg(test)]
 mod coverage;
 mod event_set;
+mod gpm_samples;
 pub mod handle;
 mod locate;
 mod lock;

@@ -47,34 +47,6 @@ macro_rules! api {
     };
 }
 
-/// Functions without behaviour: UNINITIALIZED before init, INVALID_ARGUMENT for a handle that is none (where the header's first
-/// parameter is a handle of ours), else NOT_SUPPORTED. On the C ABIs we build for a callee may leave further arguments unread.
-macro_rules! unsupported {
-    (table $table:ident; $(device { $($device:ident)* })? $(gpu_instance { $($gi:ident)* })? $(event_set { $($set:ident)* })? $(other { $($other:ident)* })?) => {
-        $($(
-            $crate::macros::export! { [#[doc = "Not supported; a bad device handle is INVALID_ARGUMENT."]] $device (device: $crate::handle::Device) -> $crate::status::Return
-                { $crate::boundary::with_view(move |view| view.device(device).and(Err($crate::status::Status::NotSupported))) } }
-        )*)?
-        $($(
-            $crate::macros::export! { [#[doc = "Not supported; a bad GPU instance handle is INVALID_ARGUMENT."]] $gi (gpu_instance: $crate::handle::GpuInstance) -> $crate::status::Return
-                { $crate::boundary::with_view(move |view| view.gpu_instance(gpu_instance).and(Err($crate::status::Status::NotSupported))) } }
-        )*)?
-        $($(
-            $crate::macros::export! { [#[doc = "Not supported; a bad event set is INVALID_ARGUMENT."]] $set (set: $crate::handle::EventSet) -> $crate::status::Return
-                { $crate::boundary::with_session(move |_| $crate::event_set::check(set).and(Err($crate::status::Status::NotSupported))) } }
-        )*)?
-        $($(
-            $crate::macros::export! { [#[doc = "Not supported."]] $other () -> $crate::status::Return
-                { $crate::boundary::with_view(move |_| Err($crate::status::Status::NotSupported)) } }
-        )*)?
-        /// The functions that answer NOT_SUPPORTED.
-        #[allow(dead_code, reason = "read by the coverage test")]
-        pub(crate) const $table: &[&str] = &[
-            $($(stringify!($device),)*)? $($(stringify!($gi),)*)? $($(stringify!($set),)*)? $($(stringify!($other),)*)?
-        ];
-    };
-}
-
 /// One exported C function.
 macro_rules! export {
     ([$(#[$doc:meta])*] $name:ident ($($arg:ident: $ty:ty),*) -> $ret:ty $body:block) => {
@@ -88,4 +60,4 @@ macro_rules! export {
     };
 }
 
-pub(crate) use {api, export, unsupported};
+pub(crate) use {api, export};

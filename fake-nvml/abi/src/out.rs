@@ -43,6 +43,13 @@ impl<T: Copy> Out<T> {
     }
 }
 
+impl<T> Out<T> {
+    /// The array that lies behind a struct, as its last member.
+    pub(crate) fn behind<U>(&self) -> OutArray<U> {
+        OutArray(self.0.wrapping_add(1).cast())
+    }
+}
+
 /// A struct whose first field is the version that says how large the caller thinks it is.
 pub trait Versioned: Copy {
     /// The number of this version in its name, `_v2` is 2.
@@ -93,6 +100,13 @@ impl OutAny {
 #[repr(transparent)]
 pub struct OutArray<T>(*mut T);
 
+impl<T> OutArray<T> {
+    /// The array that a struct of the caller's points to.
+    pub(crate) const fn of(place: *mut T) -> Self {
+        Self(place)
+    }
+}
+
 impl<T: Copy> OutArray<T> {
     /// True if the caller passed no array.
     pub(crate) fn is_null(&self) -> bool {
@@ -114,6 +128,25 @@ impl<T: Copy> OutArray<T> {
         }
         Ok(())
     }
+}
+
+/// A list of the header's most common form: `count` says how many items there is room for and is told how many there are;
+/// INSUFFICIENT_SIZE if they do not fit, nothing is written then.
+pub(crate) fn list<T: Copy>(
+    count: &Out<u32>,
+    room: &OutArray<T>,
+    total: u32,
+    values: impl Iterator<Item = T>,
+) -> Result {
+    let announced = count.get()?;
+    count.put(total)?;
+    if total == 0 {
+        return Ok(());
+    }
+    if announced < total {
+        return Err(Status::InsufficientSize);
+    }
+    room.fill(total as usize, values)
 }
 
 /// One `T` to read.
@@ -154,6 +187,17 @@ impl OutText {
             self.0.add(text.len()).write(0);
         }
         Ok(())
+    }
+}
+
+impl OutText {
+    /// INVALID_ARGUMENT for NULL.
+    pub(crate) fn check(&self) -> Result {
+        if self.0.is_null() {
+            Err(Status::InvalidArgument)
+        } else {
+            Ok(())
+        }
     }
 }
 

@@ -14,6 +14,7 @@ use gpu_model::{GpuUuid, Machine, Now, Op, Outcome};
 use gpu_store::{Snapshot, Store};
 
 use crate::event_set;
+use crate::gpm_samples;
 use crate::locate;
 use crate::lock::{AcrossFork, ForkLock};
 use crate::status::{Result, Status};
@@ -165,12 +166,13 @@ fn prepare_process() -> Result {
     }
 }
 
-fn locks() -> [&'static dyn AcrossFork; 4] {
+fn locks() -> [&'static dyn AcrossFork; 5] {
     [
         &INITS,
         &WRITER,
         view::across_fork(),
         event_set::across_fork(),
+        gpm_samples::across_fork(),
     ]
 }
 
@@ -223,12 +225,19 @@ impl Session {
         self.seen.lock().clone()
     }
 
+    /// NO_PERMISSION unless the caller may change GPUs.
+    pub(crate) fn may_change(&self) -> Result {
+        // SAFETY: no arguments, cannot fail.
+        if unsafe { libc::geteuid() } == 0 && self.store.writable() {
+            Ok(())
+        } else {
+            Err(Status::NoPermission)
+        }
+    }
+
     /// Changes the state: for root only, as nvml.h says of all calls that do.
     pub(crate) fn apply(&self, op: Op) -> Result<Outcome> {
-        // SAFETY: no arguments, cannot fail.
-        if unsafe { libc::geteuid() } != 0 {
-            return Err(Status::NoPermission);
-        }
+        self.may_change()?;
         let _turn = WRITER.lock();
         self.store.apply(op).map_err(|error| error.code())
     }

@@ -231,6 +231,17 @@ impl View {
         })
     }
 
+    /// Shares of the time in which kernels run and memory is used: on the whole GPU or on one of its GPU instances.
+    pub(crate) fn busy(&self, gpu: &GpuView, gi: Option<u32>) -> (u32, u32) {
+        let Some(gi) = gi else {
+            let shown = self.telemetry(gpu);
+            return (shown.gpu.0, shown.memory.0);
+        };
+        let state = self.state(gpu);
+        let busy = state.busy(self.spec(gpu), Some(GiId(gi)), None, self.now());
+        (busy.0, busy.0 * 2 / 3)
+    }
+
     /// The GPU or MIG device of a handle; INVALID_ARGUMENT if there is none (any more), GPU_IS_LOST if it fell off the bus.
     #[inline]
     pub(crate) fn device(&self, device: Device) -> Result<Target<'_>> {

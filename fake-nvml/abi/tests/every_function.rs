@@ -75,6 +75,18 @@ fn null_is_never_a_success() {
                 "SetPersistenceMode",
                 "SetComputeMode",
                 "SetEccMode",
+                "SetAccountingMode",
+                "ClearAccountingPids",
+                "ClearEccErrorCounts",
+                "LockedClocks",
+                "ResetApplicationsClocks",
+                "ResetNvLinkErrorCounters",
+                "CpuAffinity",
+                "ValidateInforom",
+                // These take a place on the bus.
+                "DrainState",
+                "RemoveGpu",
+                "DiscoverGpus",
             ]
             .iter()
             .any(|other| name.contains(other))

@@ -7,6 +7,7 @@ mod board;
 pub mod caps;
 #[cfg(feature = "catalog")]
 pub mod catalog;
+mod chosen;
 mod clients;
 mod clock;
 mod code;
@@ -34,6 +35,7 @@ mod uuid;
 pub use board::{AddressingMode, Board, Idle, SupportedClocks};
 #[cfg(feature = "catalog")]
 pub use catalog::{Catalog, CatalogError, Confidence, FactRow, Model, UnknownModel};
+pub use chosen::{AppClocks, Choice, Chosen, ClockRange};
 pub use clients::{Client, Clients, Scope};
 pub use clock::Clock;
 pub use code::Code;

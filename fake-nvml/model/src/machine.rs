@@ -2,6 +2,7 @@
 //! Not here: how it changes (`engine`), what can be asked of it (`query`), where it is kept (`gpu-store`).
 //! Built from the catalogue once; afterwards each state comes out of `Machine::apply`.
 use crate::{
+    chosen::Chosen,
     clock::Clock,
     driver::Driver,
     events::Events,
@@ -92,6 +93,8 @@ pub struct Gpu {
     pub loads: Vec<Load>,
     /// Energy used.
     pub(crate) energy: Energy,
+    /// Clocks, accounting and draining.
+    pub chosen: Chosen,
     /// Ways in which this card differs from its siblings.
     pub quirks: Quirks,
 }
@@ -332,6 +335,7 @@ fn boot(index: usize, total: usize, model: usize, spec: &Spec, options: &Options
         health: Health::default(),
         loads: Vec::new(),
         energy: Energy::from(Now(0)),
+        chosen: Chosen::default(),
         quirks: options.quirks,
     }
 }
@@ -340,6 +344,11 @@ fn boot(index: usize, total: usize, model: usize, spec: &Spec, options: &Options
 const PER_DOMAIN: u32 = 31;
 
 impl Gpu {
+    /// The identifier of the device that UUIDs are made from (`nvmlDeviceGetPdi`).
+    pub const fn pdi(&self) -> u64 {
+        self.pdi
+    }
+
     /// The GPU instance of this id.
     pub fn gi(&self, id: GiId) -> Option<&GpuInstance> {
         self.instances.iter().find(|gi| gi.id == id)

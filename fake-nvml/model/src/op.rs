@@ -2,6 +2,7 @@
 //! Not here: how (`engine`), why not (`refusal`).
 //! Made by the NVML library, nvidia-smi, fakegpu and the harness.
 use crate::{
+    chosen::Choice,
     code::Code,
     health::{RecoveryAction, RowRemaps, Throttle},
     ids::{Birth, CiId, GiId, GpuIndex, MigUuid, ProfileId},
@@ -96,6 +97,20 @@ pub enum Op {
         gpu: GpuIndex,
         /// On or off.
         on: bool,
+    },
+    /// Clocks, accounting, draining.
+    Choose {
+        /// On which GPU.
+        gpu: GpuIndex,
+        /// What.
+        choice: Choice,
+    },
+    /// `nvmlDeviceClearEccErrorCounts`.
+    ClearEcc {
+        /// On which GPU.
+        gpu: GpuIndex,
+        /// Those since ever, else those since the last reset.
+        aggregate: bool,
     },
     /// Not an NVML call: puts a fault or a load in place.
     Inject {

@@ -229,6 +229,14 @@ pub enum Refusal {
         /// Highest.
         max: MilliWatts,
     },
+    /// Not on offer.
+    #[error("GPU {gpu} does not take {what}")]
+    BadChoice {
+        /// Which GPU.
+        gpu: GpuIndex,
+        /// What was chosen.
+        what: &'static str,
+    },
     /// The model does not have this.
     #[error("GPU {gpu} does not support {what}")]
     NotSupported {
@@ -247,6 +255,7 @@ impl Refusal {
             | Self::NoSuchProfile { .. }
             | Self::NoSuchCiProfile { .. }
             | Self::BadPlacement { .. }
+            | Self::BadChoice { .. }
             | Self::BadPowerLimit { .. }
             | Self::NoSuchLink { .. } => Code::InvalidArgument,
             Self::Lost { .. } => Code::GpuIsLost,

@@ -1,15 +1,15 @@
-//! ECC, row remapping, and fields by number.
-//! Not events (`events`).
+//! ECC and row remapping.
+//! Not events (`events`), nor the same by number (`fields`).
 //! From what was injected into the state; a card without injections is sound.
 
 use gpu_model::{EccCounts, Health};
 
 use crate::handle::Device;
 use crate::macros::api;
-use crate::out::{Out, OutArray};
-use crate::status::{Result, Status, code_of};
-use crate::types::{EccErrorCounts, FieldValue, RowRemapperHistogram};
-use crate::view::{GpuView, Target, View};
+use crate::out::Out;
+use crate::status::{Result, Status};
+use crate::types::{EccErrorCounts, RowRemapperHistogram};
+use crate::view::{GpuView, View};
 
 /// The counters of volatile (0) or aggregate (1) errors.
 fn counts(health: &Health, counter: u32) -> Result<EccCounts> {
@@ -21,7 +21,7 @@ fn counts(health: &Health, counter: u32) -> Result<EccCounts> {
 }
 
 /// Corrected (0) or uncorrected (1) errors.
-fn count(health: &Health, error: u32, counter: u32) -> Result<u64> {
+pub(super) fn count(health: &Health, error: u32, counter: u32) -> Result<u64> {
     let counts = counts(health, counter)?;
     match error {
         0 => Ok(counts.corrected),
@@ -31,7 +31,7 @@ fn count(health: &Health, error: u32, counter: u32) -> Result<u64> {
 }
 
 /// A card that counts ECC errors now.
-fn counting(view: &View, device: Device) -> Result<&Health> {
+pub(super) fn counting(view: &View, device: Device) -> Result<&Health> {
     let state = view.state(view.whole(device)?);
     if state.ecc_current {
         Ok(&state.health)
@@ -41,68 +41,12 @@ fn counting(view: &View, device: Device) -> Result<&Health> {
 }
 
 /// A card whose row remapper can be asked: NOT_SUPPORTED without one and, as drivers have it, while MIG instances are there.
-fn remapper(view: &View, device: Device) -> Result<&GpuView> {
+pub(super) fn remapper(view: &View, device: Device) -> Result<&GpuView> {
     let gpu = view.whole(device)?;
     if view.spec(gpu).remap_max_banks.is_none() || !view.state(gpu).instances.is_empty() {
         return Err(Status::NotSupported);
     }
     Ok(gpu)
-}
-
-/// `nvmlValueType_t`.
-mod value_type {
-    pub(super) const UNSIGNED_INT: u32 = 1;
-    pub(super) const UNSIGNED_LONG_LONG: u32 = 3;
-}
-
-/// The value of a field (`NVML_FI_DEV_*`) and its type; NOT_SUPPORTED for a field that we do not know.
-fn field(view: &View, device: Device, id: u32) -> Result<(u32, u64)> {
-    use value_type::{UNSIGNED_INT, UNSIGNED_LONG_LONG};
-    let gpu = view.whole(device)?;
-    let (state, spec) = (view.state(gpu), view.spec(gpu));
-    let ecc = |error, counter| {
-        Ok((
-            UNSIGNED_LONG_LONG,
-            count(counting(view, device)?, error, counter)?,
-        ))
-    };
-    let remaps = || remapper(view, device).map(|gpu| view.state(gpu).health.remaps);
-    let limits = || spec.power.ok_or(Status::NotSupported);
-    let int = |value: u32| Ok((UNSIGNED_INT, value.into()));
-    match id {
-        // ECC_CURRENT, ECC_PENDING
-        1 | 2 if spec.ecc.is_none() => Err(Status::NotSupported),
-        1 => int(state.ecc_current.into()),
-        2 => int(state.ecc_pending.into()),
-        // ECC_SBE_VOL_TOTAL, ECC_DBE_VOL_TOTAL, ECC_SBE_AGG_TOTAL, ECC_DBE_AGG_TOTAL
-        3 => ecc(0, 0),
-        4 => ecc(1, 0),
-        5 => ecc(0, 1),
-        6 => ecc(1, 1),
-        // MEMORY_TEMP
-        82 => int(view.telemetry(gpu).memory_temperature.0.unsigned_abs()),
-        // TOTAL_ENERGY_CONSUMPTION, ENERGY
-        83 | 191 if spec.power.is_none() => Err(Status::NotSupported),
-        83 | 191 => Ok((UNSIGNED_LONG_LONG, view.telemetry(gpu).energy.0)),
-        // NVLINK_LINK_COUNT
-        91 => int(spec.nvlink.as_ref().map_or(0, |nvlink| nvlink.links)),
-        // REMAPPED_COR, REMAPPED_UNC, REMAPPED_PENDING, REMAPPED_FAILURE
-        142 => int(remaps()?.corrected),
-        143 => int(remaps()?.uncorrected),
-        144 => int(remaps()?.pending.into()),
-        145 => int(remaps()?.failed.into()),
-        // POWER_AVERAGE, POWER_INSTANT
-        185 | 186 => int(view.telemetry(gpu).power.ok_or(Status::NotSupported)?.0),
-        // POWER_MIN_LIMIT, POWER_MAX_LIMIT, POWER_DEFAULT_LIMIT
-        187 => int(limits()?.min.0),
-        188 => int(limits()?.max.0),
-        189 => int(limits()?.default.0),
-        // POWER_CURRENT_LIMIT, POWER_REQUESTED_LIMIT
-        190 | 192 => int(state.power_limit.unwrap_or(limits()?.default).0),
-        // GET_GPU_RECOVERY_ACTION
-        230 => int(state.health.recovery.raw()),
-        _ => Err(Status::NotSupported),
-    }
 }
 
 api! {
@@ -170,28 +114,5 @@ api! {
         // Each remapped row is taken to lie in a bank of its own.
         let high = (remaps.corrected + remaps.uncorrected).min(banks);
         out.put(RowRemapperHistogram { max: banks - high, high, partial: 0, low: 0, none: 0 })
-    }
-
-    /// Values by number; each has a return code of its own, and one that succeeds makes the call succeed.
-    view fn nvmlDeviceGetFieldValues(device: Device, count: i32, values: OutArray<FieldValue>) |view| {
-        if let Target::Mig(..) = view.device(device)? {
-            return Err(Status::NotSupported);
-        }
-        let number = usize::try_from(count).map_err(|_| Status::InvalidArgument)?;
-        if number == 0 || values.is_null() {
-            return Err(Status::InvalidArgument);
-        }
-        let mut last = Err(Status::NotSupported);
-        for index in 0..number {
-            let place = values.at(index)?;
-            let asked = place.get()?;
-            let answer = field(view, device, asked.field_id);
-            let (value_type, value) = answer.unwrap_or((asked.value_type, 0));
-            let nvml_return = code_of(answer.map(drop));
-            let timestamp = i64::try_from(view.now().0).unwrap_or(i64::MAX);
-            place.put(FieldValue { timestamp, latency_usec: 0, value_type, nvml_return, value, ..asked })?;
-            last = if last.is_ok() { last } else { answer.map(drop) };
-        }
-        last
     }
 }

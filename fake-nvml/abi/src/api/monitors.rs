@@ -23,8 +23,16 @@ fn clock(clocks: &Clocks, domain: u32) -> Result<u32> {
 }
 
 fn current_clock(view: &View, device: Device, domain: u32) -> Result<u32> {
-    let clocks = view.telemetry(view.whole(device)?).clocks;
-    clock(&clocks.ok_or(Status::NotSupported)?, domain)
+    let gpu = view.whole(device)?;
+    let shown = view.telemetry(gpu);
+    let clocks = shown.clocks.ok_or(Status::NotSupported)?;
+    clock(
+        &view
+            .state(gpu)
+            .chosen
+            .hold(clocks, view.spec(gpu), shown.gpu.0 > 0),
+        domain,
+    )
 }
 
 fn max_clock(view: &View, device: Device, domain: u32) -> Result<u32> {
@@ -35,6 +43,19 @@ fn max_clock(view: &View, device: Device, domain: u32) -> Result<u32> {
             .ok_or(Status::NotSupported)?,
         domain,
     )
+}
+
+/// The clocks of applications that were chosen, else the default ones.
+fn chosen_app_clock(view: &View, device: Device, domain: u32) -> Result<u32> {
+    match view.state(view.whole(device)?).chosen.app_clocks {
+        Some(chosen) => match domain {
+            0 | 1 => Ok(chosen.graphics.0),
+            2 => Ok(chosen.memory.0),
+            3 => Err(Status::NotSupported),
+            _ => Err(Status::InvalidArgument),
+        },
+        None => app_clock(view, device, domain),
+    }
 }
 
 /// Default application clocks are known for graphics (the multiprocessors run at the same) and memory.
@@ -210,15 +231,16 @@ api! {
     view fn nvmlDeviceGetClock(device: Device, domain: u32, which: u32, clock: Out<u32>) |view| {
         let value = match which {
             0 => current_clock(view, device, domain)?,
-            1 | 2 => app_clock(view, device, domain)?,
+            1 => chosen_app_clock(view, device, domain)?,
+            2 => app_clock(view, device, domain)?,
             3 => max_clock(view, device, domain)?,
             _ => return Err(Status::InvalidArgument),
         };
         clock.put(value)
     }
 
-    /// The clock that applications run at: nobody has set one, so the default.
-    view fn nvmlDeviceGetApplicationsClock(device: Device, domain: u32, clock: Out<u32>) |view| { clock.put(app_clock(view, device, domain)?) }
+    /// The clock that applications run at: what was chosen, else the default.
+    view fn nvmlDeviceGetApplicationsClock(device: Device, domain: u32, clock: Out<u32>) |view| { clock.put(chosen_app_clock(view, device, domain)?) }
 
     /// The default clock of applications.
     view fn nvmlDeviceGetDefaultApplicationsClock(device: Device, domain: u32, clock: Out<u32>) |view| { clock.put(app_clock(view, device, domain)?) }

@@ -12,7 +12,7 @@ use crate::status::{Result, Status};
 use crate::view;
 
 /// An `nvmlEnableState_t`.
-fn enabled(mode: u32) -> Result<bool> {
+pub(super) fn enabled(mode: u32) -> Result<bool> {
     match mode {
         0 => Ok(false),
         1 => Ok(true),
@@ -20,7 +20,7 @@ fn enabled(mode: u32) -> Result<bool> {
     }
 }
 
-fn set(
+pub(super) fn set(
     session: &Session,
     device: Device,
     op: impl FnOnce(gpu_model::GpuIndex) -> Result<Op>,
@@ -80,12 +80,6 @@ api! {
 
     /// No display is in use.
     view fn nvmlDeviceGetDisplayActive(device: Device, mode: Out<u32>) |view| {
-        view.whole(device)?;
-        mode.put(0)
-    }
-
-    /// Accounting is off.
-    view fn nvmlDeviceGetAccountingMode(device: Device, mode: Out<u32>) |view| {
         view.whole(device)?;
         mode.put(0)
     }

@@ -24,8 +24,13 @@ fn branch(driver_version: &str) -> String {
     format!("r{major}_{minor:02}")
 }
 
-/// What the first word of a process's command line is, as the real library reports it.
-fn process_name(pid: u32) -> Result<String> {
+/// The name of a process: that of its load, else the first word of its command line, as the real library reports it.
+fn process_name(machine: &Machine, pid: u32) -> Result<String> {
+    let mut loads = machine.gpus.iter().flat_map(|gpu| &gpu.loads);
+    let named = loads.find_map(|load| load.process.as_ref().filter(|process| process.pid.0 == pid));
+    if let Some(process) = named {
+        return Ok(process.name.clone());
+    }
     let line = std::fs::read(format!("/proc/{pid}/cmdline")).map_err(|_| Status::NotFound)?;
     let name = line.split(|byte| *byte == 0).next().unwrap_or_default();
     Ok(String::from_utf8_lossy(name).into_owned())
@@ -61,11 +66,11 @@ api! {
     }
 
     /// The name of a process, cut to `length`; NOT_FOUND if there is no such process.
-    view fn nvmlSystemGetProcessName(pid: u32, name: OutText, length: u32) |_view| {
+    view fn nvmlSystemGetProcessName(pid: u32, name: OutText, length: u32) |view| {
         if length == 0 {
             return Err(Status::InvalidArgument);
         }
-        let mut text = process_name(pid)?;
+        let mut text = process_name(view.machine(), pid)?;
         let mut end = text.len().min(length as usize - 1);
         while !text.is_char_boundary(end) {
             end -= 1;

@@ -40,6 +40,11 @@ fn find<'t>(table: &'t str, name: &str) -> Option<Layout<'t>> {
     })
 }
 
+/// The size of a struct of nvml.h.
+pub(crate) fn size(name: &str) -> Option<usize> {
+    find(HEADER, name).map(|layout| layout.size)
+}
+
 /// nvidia-ml-py calls most structs `c_…`.
 fn find_python(name: &str) -> Option<Layout<'static>> {
     find(PYTHON, &format!("c_{name}")).or_else(|| find(PYTHON, name))

@@ -2,23 +2,41 @@
 //! Not all structs of the header: a struct comes with the first function that needs it.
 //! Sizes and offsets are compared with the public binding nvml-wrapper-sys in tests. Names of fields are the header's in snake case.
 
+mod accounting;
 #[cfg(test)]
-mod bindings;
+pub(crate) mod bindings;
+mod clocks;
+mod confidential;
 mod device;
 mod events;
+mod fabric;
+mod gpm;
 mod health;
 mod memory;
 mod mig;
 mod monitors;
 mod processes;
+mod sessions;
+mod system;
+mod thermal;
+mod vgpu;
 
+pub use accounting::*;
+pub use clocks::*;
+pub use confidential::*;
 pub use device::*;
 pub use events::*;
+pub use fabric::*;
+pub use gpm::*;
 pub use health::*;
 pub use memory::*;
 pub use mig::*;
 pub use monitors::*;
 pub use processes::*;
+pub use sessions::*;
+pub use system::*;
+pub use thermal::*;
+pub use vgpu::*;
 
 /// Text fields of the header have these lengths (`NVML_DEVICE_*_BUFFER_SIZE`).
 pub(crate) mod length {

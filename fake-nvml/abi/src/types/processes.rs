@@ -43,4 +43,30 @@ structs! {
         enc_util = encUtil: u32,
         dec_util = decUtil: u32,
     }
+
+    /// `nvmlProcessesUtilizationInfo_v1_t`.
+    version 1 struct ProcessesUtilization = nvmlProcessesUtilizationInfo_v1_t {
+        version: u32,
+        process_samples_count = processSamplesCount: u32,
+        last_seen_time_stamp = lastSeenTimeStamp: u64,
+        proc_util_array = procUtilArray: *mut ProcessUtilizationInfo,
+    }
+
+    /// `nvmlProcessUtilizationInfo_v1_t`.
+    struct ProcessUtilizationInfo = nvmlProcessUtilizationInfo_v1_t {
+        time_stamp = timeStamp: u64,
+        pid: u32,
+        sm_util = smUtil: u32,
+        mem_util = memUtil: u32,
+        enc_util = encUtil: u32,
+        dec_util = decUtil: u32,
+        jpg_util = jpgUtil: u32,
+        ofa_util = ofaUtil: u32,
+    }
+
+    /// `nvmlSample_t`.
+    struct Sample = nvmlSample_t {
+        time_stamp = timeStamp: u64,
+        sample_value = sampleValue: u64,
+    }
 }

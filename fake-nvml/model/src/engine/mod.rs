@@ -90,6 +90,12 @@ impl Machine {
             Op::SetEcc { gpu, on } => {
                 settings::set(self, gpu, |gpu, spec| settings::ecc(gpu, spec, on))
             }
+            Op::Choose { gpu, choice } => {
+                settings::set(self, gpu, |gpu, spec| gpu.choose(spec, choice, now))
+            }
+            Op::ClearEcc { gpu, aggregate } => settings::set(self, gpu, |gpu, spec| {
+                settings::clear_ecc(gpu, spec, aggregate)
+            }),
             Op::Inject { gpu, what } => self.inject(gpu, what, now),
             Op::Schedule { gpu, at, what } => injection::schedule(self, gpu, at, what, now),
         }

@@ -70,6 +70,7 @@ pub(super) fn reset(
     let gpu = machine.gpu_mut(index)?;
     let mode_changes = gpu.mig_current != gpu.mig_pending;
     gpu.instances.clear();
+    gpu.chosen = gpu.chosen.after_reset();
     gpu.mig_current = gpu.mig_pending;
     gpu.ecc_current = gpu.ecc_pending;
     gpu.health.ecc_volatile = EccCounts::default();

@@ -48,6 +48,21 @@ pub(super) fn power_limit(
     Ok(())
 }
 
+pub(super) fn clear_ecc(gpu: &mut Gpu, spec: &Spec, aggregate: bool) -> Result<(), Refusal> {
+    if spec.ecc.is_none() || !gpu.ecc_current {
+        return Err(Refusal::NotSupported {
+            gpu: gpu.index,
+            what: "counters of ECC errors",
+        });
+    }
+    if aggregate {
+        gpu.health.ecc_aggregate = crate::EccCounts::default();
+    } else {
+        gpu.health.ecc_volatile = crate::EccCounts::default();
+    }
+    Ok(())
+}
+
 pub(super) fn ecc(gpu: &mut Gpu, spec: &Spec, on: bool) -> Result<(), Refusal> {
     if spec.ecc.is_none() {
         return Err(Refusal::NotSupported {
