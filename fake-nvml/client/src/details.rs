@@ -519,6 +519,18 @@ impl Device<'_> {
         })
     }
 
+    /// The driver's time, in microseconds since 1970: fields carry it, whether or not they have a value.
+    #[must_use]
+    pub fn time(&self) -> Option<i64> {
+        const ECC_CURRENT: u32 = 1;
+        // SAFETY: integers and a union of numbers, for which all zeroes is a value.
+        let mut value: sys::nvmlFieldValue_t = unsafe { mem::zeroed() };
+        value.fieldId = ECC_CURRENT;
+        // SAFETY: the handle came from this library; the buffer has the one entry that the count says.
+        let _ = unsafe { call!(self.nvml, nvmlDeviceGetFieldValues(self.raw, 1, &mut value)) };
+        (value.timestamp > 0).then_some(value.timestamp)
+    }
+
     /// Fetches a list that may be longer than the first buffer.
     pub(crate) fn list<T>(
         &self,

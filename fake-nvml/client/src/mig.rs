@@ -294,6 +294,49 @@ impl<'n> GpuInstance<'n> {
         Ok(found)
     }
 
+    /// Every placement of a compute instance profile, taken or not.
+    ///
+    /// # Errors
+    /// What the library answers.
+    pub fn possible_placements(&self, profile: u32) -> Result<Vec<Placement>> {
+        let mut count: c_uint = 0;
+        // SAFETY: the handle came from this library; a null buffer asks for the number only.
+        unsafe {
+            call!(
+                self.nvml,
+                nvmlGpuInstanceGetComputeInstancePossiblePlacements(
+                    self.raw,
+                    profile,
+                    ptr::null_mut(),
+                    &mut count
+                )
+            )
+        }?;
+        let room = count as usize;
+        let mut buffer: Vec<sys::nvmlComputeInstancePlacement_t> = Vec::with_capacity(room);
+        // SAFETY: the buffer holds as many structs as the call before said it would fill.
+        unsafe {
+            call!(
+                self.nvml,
+                nvmlGpuInstanceGetComputeInstancePossiblePlacements(
+                    self.raw,
+                    profile,
+                    buffer.as_mut_ptr(),
+                    &mut count
+                )
+            )
+        }?;
+        // SAFETY: the call filled `count` structs, never more than there was room for.
+        unsafe { buffer.set_len((count as usize).min(room)) };
+        Ok(buffer
+            .into_iter()
+            .map(|p| Placement {
+                start: p.start,
+                size: p.size,
+            })
+            .collect())
+    }
+
     /// How many more compute instances of a profile fit now.
     ///
     /// # Errors

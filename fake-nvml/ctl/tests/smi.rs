@@ -50,6 +50,15 @@ fn a_life_of_instances() {
 }
 
 #[test]
+fn compute_instances_where_they_are_asked_for() {
+    assert_snapshot!(smi(
+        MIG,
+        "nvidia-smi mig -cgi 9:4; nvidia-smi mig -lcipp; nvidia-smi mig -cci 0:2,0; nvidia-smi mig -lci; nvidia-smi mig -cci 0:2; echo rc $?
+         nvidia-smi mig -lcipp -gi 7; echo rc $?"
+    ));
+}
+
+#[test]
 fn mig_mode_waits_for_a_reset_on_ampere_and_not_on_hopper() {
     assert_snapshot!(smi(
         &["--node", "1xA100-SXM4-40GB,1xH100-SXM5-80GB,1xL4"],
@@ -88,6 +97,17 @@ fn wrong_profiles_and_placements() {
         "nvidia-smi mig -cgi 99; echo rc $?; nvidia-smi mig -cgi 2g.5gb; echo rc $?; nvidia-smi mig -cgi 9:1; echo rc $?
          nvidia-smi mig -cgi 19,19,14,9; echo rc $?"
     ));
+}
+
+/// Loops come to their end with their count, and when nobody reads on.
+#[test]
+fn loops_end() {
+    let text = smi(
+        &["--node", "2xL4"],
+        "nvidia-smi dmon -c 2 -d 0 -s um | wc -l; nvidia-smi pmon -c 1; nvidia-smi -lms 10 --query-gpu=index --format=csv | head -5
+         nvidia-smi -L -f /tmp/list.$$; cat /tmp/list.$$; rm /tmp/list.$$",
+    );
+    assert_snapshot!(text);
 }
 
 /// Every line of a table is as wide as its border, whatever stands in it.

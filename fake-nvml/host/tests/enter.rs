@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 use std::fs;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::process::Command;
 
@@ -93,6 +93,7 @@ fn reshape(dir: &Path) {
     assert_eq!(names("/proc/driver/nvidia/gpus").len(), 3);
     let device = fs::read_to_string("/sys/bus/pci/devices/0000:17:00.0/device").unwrap();
     assert_eq!(device.trim(), "0x2330");
+    around();
     let tree = shape("1xL4");
     assert!(is_device("/dev/nvidia0") && is_device("/dev/zero"));
     for gone in ["/dev/nvidia1", "/dev/nvidia2"] {
@@ -109,6 +110,36 @@ fn reshape(dir: &Path) {
             .gpus
             .len(),
         1
+    );
+}
+
+/// What readers of the host find: modules, device numbers, the driver of a card and its group.
+fn around() {
+    let read = |path: &str| fs::read_to_string(path).unwrap();
+    assert_eq!(read("/sys/module/nvidia/initstate"), "live\n");
+    assert_eq!(
+        read("/sys/module/nvidia/version").trim(),
+        Machine::DRIVER_VERSION
+    );
+    // A kernel without modules has no such file.
+    if let Ok(modules) = fs::read_to_string("/proc/modules") {
+        assert!(modules.lines().any(|l| l.starts_with("nvidia ")));
+    }
+    let device = Path::new("/sys/bus/pci/devices/0000:0f:00.0");
+    let name = |link: &str| {
+        let target = fs::canonicalize(device.join(link)).unwrap();
+        target.file_name().unwrap().to_str().unwrap().to_owned()
+    };
+    assert_eq!(
+        (name("driver"), name("iommu_group")),
+        ("nvidia".into(), "31".into())
+    );
+    // A number where the kernel let us make the device, else that of the stand-in.
+    let number = fs::metadata("/dev/nvidia1").unwrap().rdev();
+    let major = nix::sys::stat::major(number);
+    assert!(
+        (major, nix::sys::stat::minor(number)) == (195, 1) || major == 1,
+        "{major}"
     );
 }
 

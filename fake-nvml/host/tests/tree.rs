@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-use gpu_host::{Error, HostFacts, HostTree, Kind, plan};
+use gpu_host::{Entry, Error, HostFacts, HostTree, Kind, plan};
 use gpu_model::{Catalog, Machine, NodeSpec, Op, Options};
 use gpu_store::Store;
 
@@ -51,6 +51,111 @@ fn the_plan_of_a_node() {
         .filter(|line| !line.contains("/config "))
         .collect();
     insta::assert_snapshot!(lines.join("\n"));
+}
+
+/// As many GPUs as a node can have, of several models: nothing collides, and each has what readers look for.
+#[test]
+fn sixty_four_mixed_gpus() {
+    let machine = ab("24xA100-SXM4-40GB,24xH100-SXM5-80GB,16xL4");
+    let plan = plan(&machine, &HostFacts::default());
+    let mut paths = BTreeSet::new();
+    for entry in &plan {
+        let folder = matches!(entry.kind, Kind::Folder);
+        assert!(
+            paths.insert(entry.path.clone()) || folder,
+            "twice: {}",
+            entry.path.display()
+        );
+    }
+    let text = |path: String| match plan.iter().find(|e| e.path.to_str() == Some(&path)) {
+        Some(Entry {
+            kind: Kind::Text(text),
+            ..
+        }) => text.clone(),
+        other => panic!("{path}: {other:?}"),
+    };
+    let links = plan.iter().filter(|e| matches!(e.kind, Kind::Link(_)));
+    let mut roots = BTreeSet::new();
+    for link in links.filter(|e| e.path.starts_with("sys/bus/pci/devices")) {
+        let Kind::Link(target) = &link.kind else {
+            continue;
+        };
+        assert!(roots.insert(target.parent().unwrap().to_owned()));
+    }
+    assert_eq!(roots.len(), 64, "each GPU has a root of its own");
+    let minors = String::from_utf8(text("proc/driver/nvidia-caps/mig-minors".into())).unwrap();
+    assert!(
+        minors.ends_with("gpu63/gi14/ci7/access 8642\n"),
+        "{minors:.40}"
+    );
+    let numbers: BTreeSet<&str> = minors.lines().filter_map(|l| l.split(' ').nth(1)).collect();
+    assert_eq!(numbers.len(), minors.lines().count(), "no number twice");
+    let mut windows = Vec::new();
+    for gpu in &machine.gpus {
+        let device = format!(
+            "sys/devices/pci{:04x}:{:02x}/{:#}",
+            gpu.pci.domain, gpu.pci.bus, gpu.pci
+        );
+        let config = text(format!("{device}/config"));
+        let id = u32::from_le_bytes(config[..4].try_into().unwrap());
+        assert_eq!(id, machine.spec(gpu).pci_device_id);
+        let resource = String::from_utf8(text(format!("{device}/resource"))).unwrap();
+        assert_eq!(resource.lines().count(), 13);
+        for line in resource.lines() {
+            let bounds: Vec<u64> = line
+                .split(' ')
+                .map(|n| u64::from_str_radix(n.trim_start_matches("0x"), 16).unwrap())
+                .collect();
+            if bounds[1] > 0 {
+                windows.push((bounds[0], bounds[1]));
+            }
+        }
+    }
+    windows.sort_unstable();
+    for pair in windows.windows(2) {
+        assert!(pair[0].1 < pair[1].0, "{pair:x?} overlap");
+    }
+}
+
+/// A bar in configuration space is where `resource` says it is.
+#[test]
+fn configuration_space_agrees_with_the_resources() {
+    let plan = plan(&ab("1xH100-SXM5-80GB"), &HostFacts::default());
+    let bytes = |name: &str| {
+        plan.iter()
+            .find_map(|e| match &e.kind {
+                Kind::Text(text) if e.path.starts_with("sys") && e.path.ends_with(name) => {
+                    Some(text.clone())
+                }
+                _ => None,
+            })
+            .unwrap()
+    };
+    let (config, resource) = (
+        bytes("config"),
+        String::from_utf8(bytes("resource")).unwrap(),
+    );
+    let word = |at: usize| u32::from_le_bytes(config[at..at + 4].try_into().unwrap());
+    let start = |line: usize| {
+        let text = resource
+            .lines()
+            .nth(line)
+            .unwrap()
+            .split(' ')
+            .next()
+            .unwrap();
+        u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap()
+    };
+    assert_eq!(u64::from(word(0x10)), start(0));
+    let wide = |at| u64::from(word(at + 4)) << 32 | u64::from(word(at) & !0xf);
+    assert_eq!((wide(0x14), wide(0x1c)), (start(1), start(3)));
+    let capability = usize::from(config[0x34]);
+    assert_eq!(config[capability], 0x10, "PCI Express");
+    assert_eq!(
+        word(capability + 0x0c) & 0x3ff,
+        16 << 4 | 5,
+        "16 lanes of generation 5"
+    );
 }
 
 #[test]

@@ -109,6 +109,7 @@ pub(crate) enum MigAction {
     GpuInstancePlacements,
     GpuInstances,
     ComputeInstanceProfiles,
+    ComputeInstancePlacements,
     ComputeInstances,
     CreateGpuInstances {
         profiles: Vec<ProfileArg>,
@@ -452,6 +453,9 @@ fn mig(mut words: Words) -> Result<Invocation, Failure> {
             }
             "-lgi" | "--list-gpu-instances" => MigAction::GpuInstances,
             "-lcip" | "--list-compute-instance-profiles" => MigAction::ComputeInstanceProfiles,
+            "-lcipp" | "--list-compute-instance-possible-placements" => {
+                MigAction::ComputeInstancePlacements
+            }
             "-lci" | "--list-compute-instances" => MigAction::ComputeInstances,
             "-cgi" | "--create-gpu-instance" => MigAction::CreateGpuInstances {
                 profiles: profiles(&words.value(&option)?)?,

@@ -94,7 +94,9 @@ const MIG: &str = "\
     [-dgi | --destroy-gpu-instance]: Destroy GPU instances.
     [-lgi | --list-gpu-instances]: List GPU instances.
     [-lcip | --list-compute-instance-profiles]: List supported compute instance profiles.
-    [-cci | --create-compute-instance]: Create compute instances for the given profile names or IDs; without one, with the default profile.
+    [-lcipp | --list-compute-instance-possible-placements]: List possible compute instance placements in the form {Start}:Size.
+    [-cci | --create-compute-instance]: Create compute instances for the given profile tuples, as above; without one, with the
+             default profile.
     [-dci | --destroy-compute-instance]: Destroy compute instances.
     [-lci | --list-compute-instances]: List compute instances.
 ";

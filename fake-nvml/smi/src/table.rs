@@ -27,7 +27,7 @@ pub(crate) fn print(
     let _ = writeln!(
         out,
         "{}       ",
-        clock::now().strftime("%a %b %e %H:%M:%S %Y")
+        clock::now(nvml).strftime("%a %b %e %H:%M:%S %Y")
     );
     let _ = writeln!(out, "{RULE}");
     let _ = writeln!(

@@ -55,7 +55,7 @@ pub(super) fn gpu_instances(
                     id,
                     &instance,
                     full(&all, profile.slices),
-                    "default",
+                    &DEFAULT,
                     out,
                 )?;
             }
@@ -82,7 +82,7 @@ pub(super) fn compute_instances(
                     found.info.id,
                     &found.instance,
                     full(&all, found.profile.slices),
-                    "default",
+                    &DEFAULT,
                     out,
                 )?;
                 continue;
@@ -93,7 +93,7 @@ pub(super) fn compute_instances(
                     found.info.id,
                     &found.instance,
                     find(&all, arg, |p| (p.id, &p.name)),
-                    &arg.name,
+                    arg,
                     out,
                 )?;
             }
@@ -106,17 +106,29 @@ pub(super) fn compute_instances(
     }
 }
 
+/// The profile that fills its GPU instance, wherever it lies.
+const DEFAULT: ProfileArg = ProfileArg {
+    name: String::new(),
+    start: None,
+};
+
 fn compute(
     gpu: u32,
     gi: u32,
     instance: &GpuInstance<'_>,
     profile: Option<&ComputeInstanceProfile>,
-    asked: &str,
+    asked: &ProfileArg,
     out: &mut Output,
 ) -> Result<(), Failure> {
     let made = profile.map_or_else(
         || Err(invalid("nvmlGpuInstanceCreateComputeInstance")),
-        |p| Ok((p, instance.create_compute_instance(p.id, None)?.info()?.id)),
+        |p| {
+            let place = asked.start.map(|start| Placement {
+                start,
+                size: p.slices,
+            });
+            Ok((p, instance.create_compute_instance(p.id, place)?.info()?.id))
+        },
     );
     match made {
         Ok((profile, id)) => {
@@ -129,7 +141,7 @@ fn compute(
             Ok(())
         }
         Err(e) => {
-            let named = profile.map_or_else(|| asked.to_owned(), |p| p.id.to_string());
+            let named = profile.map_or_else(|| asked.name.clone(), |p| p.id.to_string());
             let _ = writeln!(
                 out,
                 "Unable to create a compute instance on GPU {gpu:2} GPU instance ID {gi:2} using profile {named}: {}",

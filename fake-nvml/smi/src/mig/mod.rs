@@ -33,6 +33,7 @@ pub(crate) fn run(
         MigAction::GpuInstanceProfiles => profiles::gpu_instances(&gpus, out),
         MigAction::GpuInstancePlacements => profiles::placements(&gpus, out),
         MigAction::ComputeInstanceProfiles => profiles::compute_instances(&gpus, command, out),
+        MigAction::ComputeInstancePlacements => profiles::compute_placements(&gpus, command, out),
         MigAction::GpuInstances => instances::gpu_instances(&gpus, out),
         MigAction::ComputeInstances => instances::compute_instances(&gpus, command, out),
         MigAction::CreateGpuInstances {

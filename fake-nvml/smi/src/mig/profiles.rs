@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use nvml_client::Device;
+use nvml_client::{Device, Placement};
 
 use super::{living, profiles_of, title};
 use crate::args::Mig;
@@ -70,22 +70,56 @@ pub(super) fn placements(gpus: &[Device<'_>], out: &mut Output) -> Result<(), Fa
         let index = gpu.index()?;
         for p in profiles_of(gpu)? {
             let places = gpu.possible_placements(p.id)?;
-            let starts: Vec<String> = places.iter().map(|p| p.start.to_string()).collect();
-            let size = places.first().map_or(0, |p| p.size);
-            let word = if places.len() == 1 {
-                "Placement "
-            } else {
-                "Placements"
-            };
             let _ = writeln!(
                 out,
-                "GPU {index:2} Profile ID {:2} {word}: {{{}}}:{size}",
+                "GPU {index:2} Profile ID {:2} {}",
                 p.id,
-                starts.join(",")
+                listed(&places)
             );
         }
     }
     Ok(())
+}
+
+pub(super) fn compute_placements(
+    gpus: &[Device<'_>],
+    command: &Mig,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    let mut any = false;
+    for gpu in gpus {
+        let index = gpu.index()?;
+        for found in living(gpu, Some(command))? {
+            any = true;
+            for p in found.instance.compute_instance_profiles()? {
+                let places = found.instance.possible_placements(p.id)?;
+                let _ = writeln!(
+                    out,
+                    "GPU {index:2} GPU instance ID {:2} Profile ID {:2} {}",
+                    found.info.id,
+                    p.id,
+                    listed(&places)
+                );
+            }
+        }
+    }
+    if any {
+        Ok(())
+    } else {
+        Err(Failure::none_found("GPU instances"))
+    }
+}
+
+/// `Placements: {0,2,4}:2`, or `Placement : {0}:4` of one.
+fn listed(places: &[Placement]) -> String {
+    let starts: Vec<String> = places.iter().map(|p| p.start.to_string()).collect();
+    let size = places.first().map_or(0, |p| p.size);
+    let word = if places.len() == 1 {
+        "Placement "
+    } else {
+        "Placements"
+    };
+    format!("{word}: {{{}}}:{size}", starts.join(","))
 }
 
 pub(super) fn compute_instances(

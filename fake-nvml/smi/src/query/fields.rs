@@ -21,7 +21,7 @@ macro_rules! fields {
 fields! {
     /// `--query-gpu`.
     GPU:
-    "timestamp" = |_| stamp();
+    "timestamp" = |r| stamp(r.nvml);
     "driver_version" = |r| r.nvml.driver_version()?;
     "kmd_version" = |r| r.nvml.driver_version()?;
     "vgpu_driver_capability.heterogenous_multivGPU" = |_| none()?;
@@ -185,7 +185,7 @@ fields! {
 fields! {
     /// `--query-compute-apps`.
     COMPUTE_APPS:
-    "timestamp" = |_| stamp();
+    "timestamp" = |r| stamp(r.nvml);
     "gpu_name" = |r| r.gpu.name()?;
     "gpu_bus_id" = |r| r.gpu.pci()?.bus_id;
     "gpu_serial" = |r| r.gpu.serial()?;
@@ -216,7 +216,7 @@ fields! {
 fields! {
     /// `--query-supported-clocks`.
     SUPPORTED_CLOCKS:
-    "timestamp" = |_| stamp();
+    "timestamp" = |r| stamp(r.nvml);
     "gpu_name" = |r| r.gpu.name()?;
     "gpu_bus_id" = |r| r.gpu.pci()?.bus_id;
     "gpu_serial" = |r| r.gpu.serial()?;

@@ -314,8 +314,10 @@ fn bracketed(got: Result<String>) -> String {
 }
 
 /// The time, as rows carry it.
-fn stamp() -> String {
-    clock::now().strftime("%Y/%m/%d %H:%M:%S%.3f").to_string()
+fn stamp(nvml: &Nvml) -> String {
+    clock::now(nvml)
+        .strftime("%Y/%m/%d %H:%M:%S%.3f")
+        .to_string()
 }
 
 #[cfg(test)]

@@ -129,7 +129,9 @@ pub(crate) fn print(
     let (major, minor) = nvml.cuda_version()?;
     let cuda = format!("{major}.{minor}");
     let all = nvml.count()?;
-    let stamp = clock::now().strftime("%a %b %e %H:%M:%S %Y").to_string();
+    let stamp = clock::now(nvml)
+        .strftime("%a %b %e %H:%M:%S %Y")
+        .to_string();
     if report.xml {
         let version = if dialect.since(580) { 13 } else { 12 };
         let _ = write!(

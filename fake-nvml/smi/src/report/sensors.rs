@@ -7,7 +7,7 @@ use super::tree::Node;
 use super::{Dialect, Section, Topic, mig};
 use crate::value::{self, DEPRECATED, active, number, or_word, switch, with};
 
-/// Fields by number (`NVML_FI_DEV_*`).
+/// Fields by number (`NVML_FI_DEV_*`, as of nvml.h 13.0.87: 251 to 253 had another meaning for a while).
 pub(crate) mod field {
     pub(crate) const SW_POWER_CAP: u32 = 74;
     pub(crate) const SYNC_BOOST: u32 = 76;
@@ -18,9 +18,9 @@ pub(crate) mod field {
     pub(crate) const SLOWDOWN_TLIMIT: u32 = 194;
     pub(crate) const MEM_MAX_TLIMIT: u32 = 195;
     pub(crate) const GPU_MAX_TLIMIT: u32 = 196;
-    pub(crate) const SW_THERM_SLOWDOWN: u32 = 251;
-    pub(crate) const HW_THERM_SLOWDOWN: u32 = 252;
-    pub(crate) const HW_POWER_BRAKE: u32 = 253;
+    pub(crate) const SW_THERM_SLOWDOWN: u32 = 269;
+    pub(crate) const HW_THERM_SLOWDOWN: u32 = 270;
+    pub(crate) const HW_POWER_BRAKE: u32 = 271;
 }
 
 /// Clock reasons as the report lists them: text, element, bit.
