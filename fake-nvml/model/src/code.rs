@@ -20,6 +20,18 @@ macro_rules! codes {
                 match self { $(Code::$name => $c,)* }
             }
 
+            /// The name in nvml.h without what all names begin with: `GPU_IS_LOST`.
+            pub fn short_name(self) -> &'static str {
+                let name = self.c_name();
+                name.strip_prefix("NVML_ERROR_").or_else(|| name.strip_prefix("NVML_")).unwrap_or(name)
+            }
+
+            /// The code of a name, with or without what all names begin with, in any case.
+            pub fn named(name: &str) -> Option<Self> {
+                let is = |code: &&Code| code.c_name().eq_ignore_ascii_case(name) || code.short_name().eq_ignore_ascii_case(name);
+                Self::ALL.iter().find(is).copied()
+            }
+
             /// What `nvmlErrorString` says and nvidia-smi prints: people search logs for these words.
             pub const fn c_text(self) -> &'static CStr {
                 match self { $(Code::$name => $text,)* }

@@ -11,6 +11,7 @@ mod chosen;
 mod clients;
 mod clock;
 mod code;
+mod consequences;
 pub mod driver;
 mod engine;
 mod events;
@@ -27,6 +28,7 @@ mod power;
 mod query;
 mod refusal;
 mod schedule;
+mod span;
 mod spec;
 mod telemetry;
 mod units;
@@ -41,12 +43,14 @@ pub use clock::Clock;
 pub use code::Code;
 pub use engine::ClockChange;
 pub use events::{Event, EventKind, Events};
+#[cfg(feature = "catalog")]
+pub use fault::file::{CardFault, PlanFile, Problem};
 pub use fault::{Action, Call, FaultPlan, Glob, ProcessIs, Rule, Then, When, Window};
 pub use health::{EccCounts, Health, RecoveryAction, RowRemaps, Throttle};
 pub use ids::{
     Birth, CiId, GiId, GpuIndex, GpuUuid, MachineId, MigUuid, Minor, PciAddress, Pid, ProfileId,
 };
-pub use load::{Load, LoadId, NewLoad, Point, Process, ProcessKind, Shape, ShapeError};
+pub use load::{CurveError, Load, LoadId, NewLoad, Point, Process, ProcessKind, Shape, ShapeError};
 pub use machine::{
     ComputeInstance, ComputeMode, Gpu, GpuInstance, Machine, MigMode, Options, Quirks, Timeslice,
 };
@@ -56,6 +60,7 @@ pub use power::Energy;
 pub use query::{BadProfileIndex, MigDevice};
 pub use refusal::Refusal;
 pub use schedule::Scheduled;
+pub use span::{BadMicros, Micros};
 pub use spec::{
     Architecture, Brand, CiProfile, CiProfileIndex, Clocks, ComputeCapability, Engines, GiProfile,
     GiProfileIndex, Inforom, MigSpec, MigToggle, NvLink, Pcie, Placement, PowerLimits, Spec,

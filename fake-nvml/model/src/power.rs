@@ -2,7 +2,7 @@
 //! Not here: the loads that power follows from (`load`), other things a card shows (`telemetry`).
 //! Plausible, not measured: a seventh of the limit when idle, nine tenths when fully busy, straight between, and a small ripple.
 use crate::{
-    load::{BUSY_MICRO, busy_area},
+    load::{BUSY_MICRO, SCALED_PERCENT, busy_area},
     machine::Gpu,
     spec::Spec,
     units::{MilliJoules, MilliWatts, Now},
@@ -26,10 +26,10 @@ impl Energy {
     }
 }
 
-/// Power at `now`; `None` if the catalogue has no power limits for the model.
+/// Power at `now` of a card that is so busy, in [`SCALED_PERCENT`]s; `None` if the catalogue has no power limits for the model.
 pub(crate) fn power(spec: &Spec, gpu: &Gpu, busy: u64, now: Now) -> Option<MilliWatts> {
     let range = Range::of(spec, gpu)?;
-    let steady = range.idle + range.span * busy / 10_000;
+    let steady = range.idle + range.span * busy / (100 * SCALED_PERCENT);
     let shown = i64::try_from(steady).ok()? + range.ripple * ripple(gpu.pdi, now);
     Some(MilliWatts(u32::try_from(shown).unwrap_or(0)))
 }

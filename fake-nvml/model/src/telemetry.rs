@@ -61,7 +61,7 @@ impl Telemetry {
             memory: Percent(busy.0 * 2 / 3),
             temperature,
             memory_temperature: Celsius(temperature.0 + 6),
-            power: power::power(spec, gpu, level / (SCALED_PERCENT / 100), now),
+            power: power::power(spec, gpu, level, now),
             energy: power::energy(spec, gpu, now),
             clocks: spec.max_clocks.map(|max| match busy.0 {
                 0 => idle_clocks(max),

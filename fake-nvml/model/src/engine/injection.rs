@@ -29,6 +29,32 @@ pub(super) fn schedule(
 }
 
 impl Machine {
+    /// The machine with a fault put in place at a time (now, if that has come), with what follows from it, and undone some time
+    /// later if `lasts` says so.
+    ///
+    /// # Errors
+    /// A [`Refusal`]: the GPU or what is meant on it is not there.
+    pub fn with_fault(
+        &self,
+        gpu: GpuIndex,
+        faults: &[Injection],
+        at: Now,
+        lasts: Option<u64>,
+        now: Now,
+    ) -> Result<Machine, Refusal> {
+        let mut machine = self.at(now).into_owned();
+        for &what in faults {
+            schedule(&mut machine, gpu, at, what, now)?;
+        }
+        if let Some(micros) = lasts {
+            let end = Now(at.0.max(now.0).saturating_add(micros));
+            for what in faults.iter().rev().filter_map(|what| what.undone()) {
+                schedule(&mut machine, gpu, end, what, now)?;
+            }
+        }
+        Ok(machine)
+    }
+
     /// Only ever called on a copy: a refusal may leave `self` half changed.
     pub(crate) fn inject(
         &mut self,

@@ -83,6 +83,20 @@ impl Machine {
         machine
     }
 
+    /// The machine with a rule more behind those that are armed; its window counts from now.
+    #[must_use]
+    pub fn also_armed(&self, mut rule: Rule, now: Now) -> Machine {
+        if self.faults.is_empty() {
+            return self.armed(self.faults.seed, vec![rule], now);
+        }
+        let mut machine = self.at(now).into_owned();
+        let passed = now.since(machine.faults.armed);
+        rule.window.from += passed;
+        rule.window.until = rule.window.until.map(|until| until + passed);
+        machine.faults.rules.push(rule);
+        machine
+    }
+
     /// The machine with no rules armed: hanging calls go on.
     #[must_use]
     pub fn disarmed(&self, now: Now) -> Machine {

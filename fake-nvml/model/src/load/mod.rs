@@ -1,9 +1,11 @@
 //! The work on a card: processes, their memory, their use of the card over time.
 //! Not here: what a card shows of it (`telemetry`), the list of loads that a card has (`Gpu::loads`).
 //! Loads are put in place from outside (`fakegpu load`, pods' annotations, `Injection::Load`).
+mod curve;
 mod shape;
 mod share;
 
+pub use curve::CurveError;
 pub use shape::{Point, Shape, ShapeError};
 pub(crate) use share::{BUSY_MICRO, SCALED_PERCENT, busy_area, scaled, shares};
 

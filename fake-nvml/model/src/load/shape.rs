@@ -157,6 +157,11 @@ impl Shape {
 
     /// Its level this long after it began; at a jump the one after it.
     pub fn level(&self, micros: u64) -> u32 {
+        u32::try_from(self.level_fine(micros) / 1_000).unwrap_or(0)
+    }
+
+    /// [`Shape::level`] in thousandths.
+    pub fn level_fine(&self, micros: u64) -> u64 {
         let at = match self.length() {
             Some(length) if self.repeats => micros % length,
             _ => micros,
@@ -167,10 +172,10 @@ impl Shape {
             (Some(a), Some(b)) => {
                 let (x, width) = (i128::from(at - a.at), i128::from(b.at - a.at));
                 let rise = i128::from(b.level) - i128::from(a.level);
-                let level = i128::from(a.level) + (rise * x).div_euclid(width);
-                u32::try_from(level).unwrap_or(0)
+                let level = 1_000 * i128::from(a.level) + (1_000 * rise * x).div_euclid(width);
+                u64::try_from(level).unwrap_or(0)
             }
-            (Some(a), None) => a.level,
+            (Some(a), None) => 1_000 * u64::from(a.level),
             (None, _) => 0,
         }
     }

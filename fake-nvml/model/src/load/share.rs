@@ -56,15 +56,15 @@ pub(crate) fn shares<'a>(spec: &Spec, gpu: &'a Gpu, now: Now) -> Vec<Share<'a>> 
 }
 
 impl Share<'_> {
-    /// The height of its curve at `now`.
+    /// The height of its curve at `now`, in thousandths of a level.
     pub(crate) fn level(&self, now: Now) -> u64 {
-        u64::from(self.load.shape.level(now.since(self.load.since)))
+        self.load.shape.level_fine(now.since(self.load.since))
     }
 }
 
-/// A level scaled by a factor.
+/// Thousandths of a level scaled by a factor.
 pub(crate) fn scaled(level: u64, factor: u64) -> u64 {
-    mul(level * 1_000, factor)
+    mul(level, factor)
 }
 
 /// What [`scaled`] makes of one percent.

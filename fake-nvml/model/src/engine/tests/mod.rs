@@ -4,8 +4,10 @@
 #![allow(clippy::unwrap_used)] // tests stop at the first surprise
 
 mod captures;
+mod faults;
 mod layouts;
 mod lifecycle;
+mod loads;
 mod modes;
 mod random;
 
