@@ -13,6 +13,8 @@ fn main() {
     // A name that cannot be resolved must stop our build, not a client's process.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,defs");
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,now");
+    // One table of hashes: `gpu-host` cuts names out of it for drivers that did not have them yet.
+    println!("cargo:rustc-cdylib-link-arg=-Wl,--hash-style=gnu");
     unwind_from_within();
 }
 

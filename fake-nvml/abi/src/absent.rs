@@ -18,6 +18,21 @@ pub trait Versions {
 #[repr(transparent)]
 pub struct Announced<T>(OutAny, core::marker::PhantomData<T>);
 
+impl<T> Copy for Announced<T> {}
+
+impl<T> Clone for Announced<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Announced<T> {
+    /// The struct, as one of any version.
+    pub(crate) const fn place(self) -> OutAny {
+        self.0
+    }
+}
+
 /// What can be said of an argument without doing anything with it.
 pub trait Argument {
     /// INVALID_ARGUMENT for NULL where the header wants a place, ARGUMENT_VERSION_MISMATCH for a struct of no known version.

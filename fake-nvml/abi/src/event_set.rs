@@ -44,6 +44,9 @@ static SETS: ForkLock<Sets> = ForkLock::new(Sets {
 /// its set in this process wakes nobody.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// How often while a timed fault is to come.
+const TIMED_LOOK: Duration = Duration::from_millis(5);
+
 /// The lock of this file, for the atfork handlers.
 pub(crate) fn across_fork() -> &'static dyn AcrossFork {
     &SETS
@@ -109,7 +112,7 @@ pub(crate) fn wait(handle: EventSet, timeout: Duration) -> Result<Event> {
     loop {
         // Looked up anew each time: NVML may be shut down, or the set freed, while this thread waits.
         let (session, _) = session::current()?;
-        let snapshot = session.read()?;
+        let snapshot = session.current()?;
         let left = end.map_or(Duration::MAX, |end| {
             end.saturating_duration_since(Instant::now())
         });
@@ -121,7 +124,9 @@ pub(crate) fn wait(handle: EventSet, timeout: Duration) -> Result<Event> {
             Err(Status::NotReady) => {}
             answer => return answer,
         }
-        session.wait(snapshot.generation, left.min(LOOK));
+        // What is timed wakes nobody.
+        let look = snapshot.machine.next_due().map_or(LOOK, |_| TIMED_LOOK);
+        session.wait(snapshot.generation, left.min(look));
     }
 }
 

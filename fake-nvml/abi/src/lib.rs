@@ -12,6 +12,7 @@ mod coverage;
 mod event_set;
 mod gpm_samples;
 pub mod handle;
+mod hooks;
 mod locate;
 mod lock;
 mod macros;

@@ -28,23 +28,42 @@ macro_rules! api {
     (@fns) => {};
     (@fns $(#[$doc:meta])* view fn $name:ident ($($arg:ident: $ty:ty),* $(,)?) |$cx:ident| $body:block $($rest:tt)*) => {
         $crate::macros::export! { [$(#[$doc])*] $name ($($arg: $ty),*) -> $crate::status::Return
-            { $crate::boundary::with_view(move |$cx: &$crate::view::View| -> $crate::status::Result { $body }) } }
+            { $crate::boundary::with_view($crate::macros::calling!($name($($arg: $ty),*)), move |$cx: &$crate::view::View| -> $crate::status::Result { $body }) } }
         $crate::macros::api!(@fns $($rest)*);
     };
     (@fns $(#[$doc:meta])* session fn $name:ident ($($arg:ident: $ty:ty),* $(,)?) |$cx:ident| $body:block $($rest:tt)*) => {
         $crate::macros::export! { [$(#[$doc])*] $name ($($arg: $ty),*) -> $crate::status::Return
-            { $crate::boundary::with_session(move |$cx: &'static $crate::session::Session| -> $crate::status::Result { $body }) } }
+            { $crate::boundary::with_session($crate::macros::calling!($name($($arg: $ty),*)), move |$cx: &'static $crate::session::Session| -> $crate::status::Result { $body }) } }
         $crate::macros::api!(@fns $($rest)*);
     };
     (@fns $(#[$doc:meta])* free fn $name:ident ($($arg:ident: $ty:ty),* $(,)?) $body:block $($rest:tt)*) => {
         $crate::macros::export! { [$(#[$doc])*] $name ($($arg: $ty),*) -> $crate::status::Return
-            { $crate::boundary::guard(move || -> $crate::status::Result { $body }) } }
+            { $crate::boundary::free($crate::macros::calling!($name($($arg: $ty),*)), move || -> $crate::status::Result { $body }) } }
         $crate::macros::api!(@fns $($rest)*);
     };
     (@fns $(#[$doc:meta])* text fn $name:ident ($($arg:ident: $ty:ty),* $(,)?) $body:block $($rest:tt)*) => {
         $crate::macros::export! { [$(#[$doc])*] $name ($($arg: $ty),*) -> $crate::out::Text { $body } }
         $crate::macros::api!(@fns $($rest)*);
     };
+}
+
+/// A call as `boundary` hands it to `hooks`: a type of its own for each function, with a copy of the arguments, which costs nothing
+/// where nobody looks.
+macro_rules! calling {
+    ($name:ident ($($arg:ident: $ty:ty),*)) => {{
+        struct Calling { $($arg: $ty),* }
+
+        impl $crate::boundary::Calling for Calling {
+            const FUNCTION: &'static str = stringify!($name);
+
+            fn show(&self, line: &mut $crate::hooks::Line) {
+                let _ = &line;
+                $($crate::hooks::Argument::show(&self.$arg, stringify!($arg), line);)*
+            }
+        }
+
+        Calling { $($arg),* }
+    }};
 }
 
 /// One exported C function.
@@ -60,4 +79,4 @@ macro_rules! export {
     };
 }
 
-pub(crate) use {api, export};
+pub(crate) use {api, calling, export};

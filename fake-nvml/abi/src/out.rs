@@ -14,6 +14,14 @@ use crate::status::{Result, Status};
 #[repr(transparent)]
 pub struct Out<T>(*mut T);
 
+impl<T> Copy for Out<T> {}
+
+impl<T> Clone for Out<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
 impl<T: Copy> Out<T> {
     /// INVALID_ARGUMENT for NULL: for calls that must refuse before they change anything.
     pub(crate) fn check(&self) -> Result {
@@ -81,6 +89,7 @@ impl<T: Versioned> Out<T> {
 }
 
 /// A struct of which several versions exist; the first field tells which one the caller passed.
+#[derive(Clone, Copy)]
 #[repr(transparent)]
 pub struct OutAny(*mut u32);
 
@@ -99,6 +108,14 @@ impl OutAny {
 /// Room for many `T`; how many, another parameter says.
 #[repr(transparent)]
 pub struct OutArray<T>(*mut T);
+
+impl<T> Copy for OutArray<T> {}
+
+impl<T> Clone for OutArray<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
 
 impl<T> OutArray<T> {
     /// The array that a struct of the caller's points to.
@@ -153,6 +170,14 @@ pub(crate) fn list<T: Copy>(
 #[repr(transparent)]
 pub struct In<T>(*const T);
 
+impl<T> Copy for In<T> {}
+
+impl<T> Clone for In<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
 impl<T: Copy> In<T> {
     /// What the caller passed.
     pub(crate) fn get(&self) -> Result<T> {
@@ -166,10 +191,23 @@ impl<T: Copy> In<T> {
 }
 
 /// Room for a C string of the length that another parameter gives.
+#[derive(Clone, Copy)]
 #[repr(transparent)]
 pub struct OutText(*mut c_char);
 
 impl OutText {
+    /// True if the caller passed no room.
+    pub(crate) fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+
+    /// What a call that succeeded wrote.
+    pub(crate) fn written(self) -> String {
+        // SAFETY: asked after a success only, which means that `put` wrote a text and its NUL.
+        let text = unsafe { CStr::from_ptr(self.0) };
+        text.to_string_lossy().into_owned()
+    }
+
     /// Writes `text` and a NUL; INSUFFICIENT_SIZE if they do not fit into `length` bytes.
     #[inline]
     pub(crate) fn put(&self, text: &str, length: u32) -> Result {
@@ -202,6 +240,7 @@ impl OutText {
 }
 
 /// A C string to read.
+#[derive(Clone, Copy)]
 #[repr(transparent)]
 pub struct InText(*const c_char);
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use gpu_model::driver::{Driver, Release};
 use gpu_model::{GpuUuid, Machine, Now, Op, Outcome};
-use gpu_store::{Snapshot, Store};
+use gpu_store::{Entry, Snapshot, Store};
 
 use crate::event_set;
 use crate::gpm_samples;
@@ -91,6 +91,15 @@ pub(crate) fn cycle() -> u64 {
     CYCLE.load(Ordering::Acquire)
 }
 
+/// The session and the state that a call before init would find; `None` if there is no state file.
+pub(crate) fn at_hand() -> Option<(&'static Session, Arc<Snapshot>)> {
+    let session = match current() {
+        Ok((session, _)) => session,
+        Err(_) => open(&mut INITS.lock().sessions).ok()?,
+    };
+    Some((session, session.current().ok()?))
+}
+
 /// The CUDA release of the machine's driver: which struct versions a call may announce.
 pub(crate) fn cuda() -> Release {
     Release(CUDA.load(Ordering::Relaxed))
@@ -108,7 +117,7 @@ pub(crate) fn begin(flags: u32) -> Result {
         inits.prepared = true;
     }
     let session = open(&mut inits.sessions)?;
-    let snapshot = session.read()?;
+    let snapshot = session.current()?;
     let driver = Driver::of(&snapshot.machine.driver_version);
     CUDA.store(driver.cuda().0, Ordering::Relaxed);
     let listed = session.look(&snapshot.machine);
@@ -201,7 +210,27 @@ impl Session {
         self.store.not_before(reading)
     }
 
-    /// The state as it is now.
+    /// What time it is on the machine.
+    pub(crate) fn now(&self, machine: &Machine) -> Now {
+        machine.now(self.store.real())
+    }
+
+    /// The number of a call that a rule of an armed plan fits.
+    pub(crate) fn count(&self, plan: u64, rule: usize) -> u64 {
+        self.store.count(plan, rule)
+    }
+
+    /// Notes down a call, if the file can be written.
+    pub(crate) fn log(&self, entry: &Entry<'_>) {
+        self.store.log(entry);
+    }
+
+    /// The state as of now: with the faults whose time has come, and without what ended processes left.
+    pub(crate) fn current(&self) -> Result<Arc<Snapshot>> {
+        self.store.current().map_err(|error| error.code())
+    }
+
+    /// The state as the file has it.
     pub(crate) fn read(&self) -> Result<Arc<Snapshot>> {
         self.store.read().map_err(|error| error.code())
     }
@@ -212,7 +241,7 @@ impl Session {
         let gpus: Vec<_> = machine
             .gpus
             .iter()
-            .filter(|gpu| sight.gpu(gpu.minor))
+            .filter(|gpu| sight.gpu(gpu.minor) && !gpu.health.absent)
             .map(|gpu| gpu.uuid)
             .collect();
         let count = gpus.len();

@@ -22,6 +22,11 @@ pub(crate) struct View {
     session: &'static Session,
     cycle: u64,
     snapshot: Arc<Snapshot>,
+    /// A fault is armed or calls are logged: `hooks` is asked about each call.
+    watches_calls: bool,
+    /// It may grow old without a change of the state file: a timed fault comes due, or a process with a load ends.
+    ages: bool,
+    made: Now,
     sight: Sight,
     gpus: Vec<GpuView>,
     /// Positions in `gpus` of those that are listed, in NVML's order.
@@ -65,6 +70,9 @@ thread_local! {
     static SHOWN: Cell<Option<(Shown, Telemetry)>> = const { Cell::new(None) };
 }
 
+/// How long a view with loads of real processes serves before it is looked again whether they live, in microseconds.
+const LOADS_STAY: u64 = 10_000;
+
 /// What telemetry follows from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Shown {
@@ -81,7 +89,7 @@ pub(crate) fn across_fork() -> &'static dyn AcrossFork {
 
 /// Runs `body` with the view of now; UNINITIALIZED without an init.
 #[inline]
-pub(crate) fn with_current(body: impl FnOnce(&View) -> Result) -> Result {
+pub(crate) fn with_current<T>(body: impl FnOnce(&View) -> Result<T>) -> Result<T> {
     let cycle = session::cycle();
     if cycle == 0 {
         return Err(Status::Uninitialized);
@@ -136,7 +144,8 @@ const fn born(card: u32, birth: Birth) -> u32 {
 
 impl View {
     fn new(session: &'static Session, cycle: u64) -> Result<Self> {
-        let snapshot = session.read()?;
+        let made = clock::now();
+        let snapshot = session.current()?;
         let machine = &snapshot.machine;
         let (sight, seen) = session.seen();
         let mut gpus = Vec::with_capacity(machine.gpus.len());
@@ -155,6 +164,9 @@ impl View {
         Ok(Self {
             session,
             cycle,
+            watches_calls: machine.watches_calls(),
+            ages: machine.next_due().is_some() || machine.has_real_loads(),
+            made,
             sight,
             gpus,
             listed,
@@ -164,7 +176,25 @@ impl View {
 
     #[inline]
     fn is_of(&self, cycle: u64) -> bool {
-        self.cycle == cycle && self.snapshot.generation == self.session.generation()
+        self.cycle == cycle
+            && self.snapshot.generation == self.session.generation()
+            && !(self.ages && self.is_old())
+    }
+
+    #[cold]
+    fn is_old(&self) -> bool {
+        let machine = self.machine();
+        machine.next_due().is_some_and(|due| due <= self.now())
+            || machine.has_real_loads() && clock::now().since(self.made) >= LOADS_STAY
+    }
+
+    #[inline]
+    pub(crate) fn watches_calls(&self) -> bool {
+        self.watches_calls
+    }
+
+    pub(crate) fn session(&self) -> &'static Session {
+        self.session
     }
 
     pub(crate) fn machine(&self) -> &Machine {

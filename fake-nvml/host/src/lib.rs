@@ -6,6 +6,7 @@
 mod enter;
 mod error;
 mod facts;
+pub mod family;
 mod majors;
 mod mounts;
 pub mod namespace;

@@ -2,13 +2,14 @@
 //! Not the effects (`tree` writes, `enter` mounts) and not the texts (`texts`).
 //! In: a machine and what is known of the host below. Out: a list of entries with paths relative to the tree.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use gpu_model::{Gpu, Machine, Minor, caps};
 
 use crate::facts::HostFacts;
 use crate::majors::{FRONTEND, Majors};
-use crate::{payload, pci, texts};
+use crate::{family, payload, pci, texts};
 
 /// One thing in a host tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +28,7 @@ pub enum Kind {
     /// A file that is rewritten in place, so that a bind of it shows the new text.
     Text(Vec<u8>),
     /// A program or library: replaced as a whole, so that a running process keeps the one it has.
-    Program(&'static [u8]),
+    Program(Cow<'static, [u8]>),
     /// A symbolic link.
     Link(PathBuf),
     /// A character device. Where the kernel does not let us make one, or its number is a real card's, it is a file on which
@@ -95,7 +96,9 @@ impl Plan {
         let version = &machine.driver_version;
         let real = format!("libnvidia-ml.so.{version}");
         self.folder(LIBRARIES);
-        self.add(format!("{LIBRARIES}/{real}"), Kind::Program(payload::NVML));
+        // Our own build can be cut; a packager's that can not still serves, with names that its driver did not have.
+        let library = family::cut(payload::NVML, version).unwrap_or(Cow::Borrowed(payload::NVML));
+        self.add(format!("{LIBRARIES}/{real}"), Kind::Program(library));
         self.add(
             format!("{LIBRARIES}/libnvidia-ml.so.1"),
             Kind::Link(real.into()),
@@ -107,7 +110,7 @@ impl Plan {
         self.folder(PROGRAMS);
         self.add(
             format!("{PROGRAMS}/nvidia-smi"),
-            Kind::Program(payload::NVIDIA_SMI),
+            Kind::Program(payload::NVIDIA_SMI.into()),
         );
     }
 

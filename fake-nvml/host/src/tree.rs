@@ -235,7 +235,7 @@ fn write(path: &Path, kind: &Kind) -> Result<(), Error> {
             fs::write(path, text).at("write", path)
         }
         Kind::Program(bytes) => {
-            if fs::read(path).is_ok_and(|old| old == *bytes) {
+            if fs::read(path).is_ok_and(|old| old == **bytes) {
                 return Ok(());
             }
             replace(path, bytes, 0o755)

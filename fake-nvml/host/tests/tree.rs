@@ -272,3 +272,22 @@ fn other_folders_are_refused() {
         Err(Error::File { .. })
     ));
 }
+
+#[test]
+fn an_older_driver_lacks_the_names_of_later_ones() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (driver, lacks) in [("535.161.08", 99), ("580.95.05", 30), ("615.71.05", 0)] {
+        let tree =
+            HostTree::lay(&folder.path().join(driver), &machine("1xL4", driver)).expect("laid");
+        let library = std::fs::read(tree.library()).expect("the library");
+        let names = library
+            .windows(5)
+            .filter(|bytes| *bytes == b"\0nvml")
+            .count();
+        let whole = gpu_host::payload::NVML
+            .windows(5)
+            .filter(|bytes| *bytes == b"\0nvml")
+            .count();
+        assert_eq!(whole - names, lacks, "{driver}");
+    }
+}

@@ -62,6 +62,7 @@ macro_rules! structs {
             #[allow(missing_docs, reason = "fields are those of nvml.h and are explained there")]
             pub struct $name { $(pub $field: $ty,)* }
 
+            impl $crate::hooks::Value for $name {}
             $crate::types::structs!(@versioned $name [$($number)?] [$($sys)?]);
         )*
 
