@@ -37,7 +37,7 @@ impl File {
 
     fn model(&self) -> &Model {
         self.read
-            .get_or_init(|| match Model::read(self.name, self.yaml) {
+            .get_or_init(|| match Model::of(self.name, self.yaml) {
                 Ok(model) => model,
                 Err(error) => panic!("a built-in model does not read: {error}"),
             })
@@ -119,8 +119,11 @@ impl Entry {
 #[derive(Clone, Debug)]
 pub struct Model {
     spec: Spec,
-    facts: Vec<FactRow>,
+    /// What the file says, and its list for people once somebody asks: to make a machine nobody does.
+    yaml: String,
+    facts: OnceLock<Vec<FactRow>>,
     notes: Vec<String>,
+    /// Sources that the file itself describes.
     sources: BTreeMap<String, String>,
 }
 
@@ -130,19 +133,26 @@ impl Model {
     /// # Errors
     /// [`CatalogError`]: the first problem, with its place and what to mend.
     pub fn read(name: &str, yaml: &str) -> Result<Self, CatalogError> {
+        let model = Self::of(name, yaml)?;
+        // Nobody is told later that a file of theirs has no list.
+        let facts = rows::read(name, yaml)?;
+        Ok(Self {
+            facts: OnceLock::from(facts),
+            ..model
+        })
+    }
+
+    fn of(name: &str, yaml: &str) -> Result<Self, CatalogError> {
         let parsed = file::read(name, yaml)?;
         let mut sources = sources()?.clone();
         sources.extend(parsed.sources.clone());
-        let checker = check::Checker::new(name, &sources);
-        let spec = checker.spec(&parsed)?;
-        let facts = rows::read(name, yaml)?;
-        let cited = |id: &String| facts.iter().any(|row| row.sources.contains(id));
-        sources.retain(|id, _| cited(id));
+        let spec = check::Checker::new(name, &sources).spec(&parsed)?;
         Ok(Self {
             spec,
-            facts,
+            yaml: yaml.to_owned(),
+            facts: OnceLock::new(),
             notes: parsed.notes,
-            sources,
+            sources: parsed.sources,
         })
     }
 
@@ -159,12 +169,15 @@ impl Model {
 
     /// Every value with its confidence and sources, in the order of the file.
     pub fn facts(&self) -> &[FactRow] {
-        &self.facts
+        self.facts.get_or_init(|| {
+            // Only built-in files come here, and a test lists the facts of each.
+            rows::read(self.name(), &self.yaml).unwrap_or_default()
+        })
     }
 
     /// The values that nobody has shown, with the note that says what stands there instead.
     pub fn stand_ins(&self) -> impl Iterator<Item = &FactRow> {
-        self.facts.iter().filter(|row| row.is_stand_in())
+        self.facts().iter().filter(|row| row.is_stand_in())
     }
 
     /// Remarks on the whole model.
@@ -174,7 +187,8 @@ impl Model {
 
     /// What a source id of [`Model::facts`] stands for.
     pub fn source(&self, id: &str) -> Option<&str> {
-        self.sources.get(id).map(String::as_str)
+        let builtin = sources().ok().and_then(|all| all.get(id));
+        self.sources.get(id).or(builtin).map(String::as_str)
     }
 }
 

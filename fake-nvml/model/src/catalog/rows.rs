@@ -84,6 +84,9 @@ fn row(tree: &Tree, path: &[String]) -> Option<FactRow> {
         _ => None,
     };
     let value = tree.get("value").unwrap_or(&Tree::Null).to_string();
+    let value = path
+        .last()
+        .map_or(value.clone(), |key| hexadecimal(key, value));
     Some(FactRow {
         path: path.join("."),
         value,
@@ -91,6 +94,15 @@ fn row(tree: &Tree, path: &[String]) -> Option<FactRow> {
         sources,
         note,
     })
+}
+
+/// Ids of chips and PCI devices as everybody writes them.
+fn hexadecimal(key: &str, value: String) -> String {
+    match (key, value.parse::<u32>()) {
+        ("pci_device_id" | "pci_subsystem_id", Ok(id)) => format!("0x{id:08X}"),
+        ("chip_id", Ok(id)) => format!("0x{id:X}"),
+        _ => value,
+    }
 }
 
 /// YAML without types, in the order of the file.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{GiProfileIndex, MiB, MigToggle, ProfileId};
+use crate::{GiProfileIndex, MiB, MigToggle, ProfileId, StandIn};
 use std::collections::BTreeSet;
 
 #[test]
@@ -245,6 +245,103 @@ fn facts_keep_their_provenance() {
     let order = row("mig.gpu_instance_profiles.1g.20gb.default_order");
     assert_eq!(order.confidence, Confidence::Unknown);
     assert!(model.facts().len() > 60);
+    for (path, value) in [
+        ("identity.pci_device_id", "0x233010DE"),
+        ("identity.pci_subsystem_id", "0x16C110DE"),
+        ("identity.chip_id", "0x180"),
+    ] {
+        assert_eq!(row(path).value, value);
+    }
+}
+
+/// A model whose memory or multiprocessors nobody has shown says so, and no layout is claimed of it.
+#[test]
+fn stand_ins_are_marked() {
+    let catalog = Catalog::builtin();
+    let mut left_out = Vec::new();
+    for model in catalog.models() {
+        let spec = model.spec();
+        assert!(!model.facts().is_empty(), "{}", model.name());
+        // The list for people and the compact form tell the same.
+        let weighty = |row: &&FactRow| {
+            let path = row.path.as_str();
+            let of_gi = path.starts_with("mig.") && !path.contains(".compute_instance_profiles.");
+            matches!(
+                path,
+                "identity.name" | "identity.memory_total_mib" | "identity.multiprocessors"
+            ) || of_gi && !path.ends_with(".default_order")
+        };
+        let by_rows = model.stand_ins().find(weighty).is_none();
+        assert_eq!(spec.certifiable(), by_rows, "{}", model.name());
+        let said = spec.stand_ins.iter().filter(|it| it.weighs()).count();
+        assert_eq!(
+            said,
+            model.stand_ins().filter(weighty).count(),
+            "{}",
+            model.name()
+        );
+        for row in model.stand_ins() {
+            assert!(
+                row.note.is_some(),
+                "{} {}: say what stands there",
+                model.name(),
+                row.path
+            );
+        }
+        if !spec.certifiable() {
+            left_out.push(model.name());
+        }
+    }
+    assert_eq!(
+        left_out,
+        [
+            "H100-96GB",
+            "GH200-144GB",
+            "GH200-96GB",
+            "H20-96GB",
+            "GB200-186GB",
+            "B300-SXM-269GB",
+            "GB300-278GB",
+            "RTX-4000-SFF-ADA"
+        ]
+    );
+    let gb200 = catalog.model("GB200-186GB").expect("model").spec();
+    let id = ProfileId(9);
+    assert!(gb200.stand_ins.contains(&StandIn::Memory(id)));
+    assert_eq!(gb200.describe(StandIn::Memory(id)), "memory of 3g.93gb");
+}
+
+/// One node of everything, and nodes of 64: addresses, numbers and UUIDs are apart, and the state stays small.
+#[test]
+fn nodes_of_any_models_and_sizes_build() {
+    let catalog = Catalog::builtin();
+    let all: Vec<(&Model, usize)> = catalog.models().into_iter().map(|m| (m, 2)).collect();
+    let mut nodes = vec![all];
+    nodes.extend(catalog.models().into_iter().map(|m| vec![(m, 64)]));
+    for cards in nodes {
+        let options = crate::Options {
+            mig: true,
+            ..crate::Options::default()
+        };
+        let machine = crate::Machine::build(&cards, &options);
+        let count: usize = cards.iter().map(|(_, n)| n).sum();
+        assert_eq!(machine.gpus.len(), count);
+        let apart = |of: &dyn Fn(&crate::Gpu) -> String| {
+            machine.gpus.iter().map(of).collect::<BTreeSet<_>>().len()
+        };
+        assert_eq!(apart(&|gpu| gpu.uuid.to_string()), count);
+        assert_eq!(apart(&|gpu| gpu.pci.to_string()), count);
+        assert_eq!(apart(&|gpu| gpu.serial.clone()), count);
+        assert_eq!(apart(&|gpu| gpu.minor.to_string()), count);
+        assert!(
+            machine.gpus.is_sorted_by_key(|gpu| gpu.pci),
+            "NVML's order is that of PCI"
+        );
+        assert!(machine.gpus.is_sorted_by_key(|gpu| gpu.numa_node));
+        // The last compute instance of the last card still has a minor number of the driver's table.
+        let last = crate::caps::ci(crate::Minor(63), crate::GiId(14), crate::CiId(7));
+        assert_eq!(last, crate::Minor(2 + 64 * 15 * 9));
+    }
 }
 
 /// What a wrong file gets: the place and what to mend.

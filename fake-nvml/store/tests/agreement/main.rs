@@ -351,3 +351,57 @@ fn processes_at_the_same_time_get_what_the_rules_say() {
         assert_eq!(talk::look(machine).0, reference.look(), "seed {seed}");
     }
 }
+
+/// A node of every model, and one of 64 cards cut to the last slice, find room in the state file.
+#[test]
+fn the_largest_nodes_fit() {
+    let catalog = gpu_model::Catalog::builtin();
+    let names: Vec<&str> = catalog
+        .models()
+        .into_iter()
+        .map(|model| model.name())
+        .collect();
+    let every: Vec<(&str, usize)> = names.iter().map(|name| (*name, 2)).collect();
+    for (node, cards) in [("every", every), ("large", vec![("B200-SXM-180GB", 64)])] {
+        let mut large = machine(node, &cards);
+        for index in 0..large.gpus.len() {
+            let gpu = GpuIndex(u32::try_from(index).unwrap_or(0));
+            loop {
+                let smallest = large
+                    .mig_spec(&large.gpus[index])
+                    .map(|mig| mig.profiles[0].id);
+                let Ok(profile) = smallest else { break };
+                let op = Op::CreateGpuInstance {
+                    gpu,
+                    profile,
+                    placement: None,
+                };
+                let Ok((next, gpu_model::Outcome::GpuInstance { id: gi, .. })) =
+                    large.apply(op, gpu_model::Now(1))
+                else {
+                    break;
+                };
+                let profile = gpu_model::ProfileId(0);
+                let op = Op::CreateComputeInstance {
+                    gpu,
+                    gi,
+                    profile,
+                    placement: None,
+                };
+                large = next
+                    .apply(op, gpu_model::Now(1))
+                    .expect("room for the part")
+                    .0;
+            }
+        }
+        let devices: usize = large
+            .gpus
+            .iter()
+            .map(|gpu| large.mig_devices(gpu).count())
+            .sum();
+        assert!(devices > 200, "{node}: {devices}");
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::create(folder.path().join("state"), &large).expect("room in the file");
+        assert!(store.read().expect("a state").machine == large);
+    }
+}
