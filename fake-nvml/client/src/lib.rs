@@ -10,6 +10,7 @@ mod library;
 mod links;
 mod mig;
 mod processes;
+pub mod raw;
 mod types;
 
 pub use error::{Code, Error, Result};

@@ -36,6 +36,18 @@ pub(crate) enum Error {
     Store(#[from] gpu_store::Error),
     #[error("{0}")]
     Refused(Refusal),
+    #[error("--timeout: `{given}` is no time: write seconds, as 10 or 0.5")]
+    Timeout { given: f64 },
+    #[error("cannot record {}: {why}; name the library by --library, and see that the driver is loaded", library.display())]
+    NoRecording { library: PathBuf, why: String },
+    #[error(transparent)]
+    Recording(#[from] nvml_record::RecordingError),
+    #[error("--allow: {0}")]
+    Varies(#[from] nvml_record::VariesError),
+    #[error(transparent)]
+    Fake(#[from] nvml_record::FakeError),
+    #[error("the fake differs in {count} fields")]
+    Differs { count: usize },
     #[error("cannot {what} {}: {source}", path.display())]
     File {
         what: &'static str,
@@ -53,7 +65,7 @@ impl Error {
     /// 1 for what was refused, 126 and 127 as shells have them, 2 for usage and environment.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Self::Refused(_) => 1,
+            Self::Refused(_) | Self::Differs { .. } => 1,
             Self::Exec { source, .. } if source.kind() == io::ErrorKind::NotFound => 127,
             Self::Exec { .. } => 126,
             _ => 2,

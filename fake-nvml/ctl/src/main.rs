@@ -3,10 +3,12 @@
 //! In: arguments. Out: texts, JSON, or the program that was asked for. Exit codes: 0 done, 1 failed, 2 usage or environment.
 #![forbid(unsafe_code)]
 
+mod compare;
 mod create;
 mod error;
 mod inject;
 mod model;
+mod record;
 mod run;
 mod show;
 mod state;
@@ -33,17 +35,26 @@ enum Command {
     Inject(inject::Inject),
     /// Run a program that sees fake GPUs: no root, no container needed; nothing is left when it ends.
     Run(run::Run),
+    /// Write down what NVML says on this machine, and a model file of its GPUs. Only reads: nothing is changed.
+    Record(record::Record),
+    /// Say where the fake differs from a recorded machine, field by field. Exit 1 if it does.
+    Compare(compare::Compare),
     /// The GPU models that are known.
     #[command(subcommand)]
     Model(model::Command),
 }
 
 fn main() -> ExitCode {
+    if let Some(code) = record::worker() {
+        return code;
+    }
     let result = match Cli::parse().command {
         Command::Create(create) => create.run(),
         Command::Show(show) => show.run(),
         Command::Inject(inject) => inject.run(),
         Command::Run(run) => run.run(),
+        Command::Record(record) => record.run(),
+        Command::Compare(compare) => compare.run(),
         Command::Model(command) => command.run(),
     };
     match result {
