@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
-use crate::mounts::{bind, merge, null_device, overlay, same};
+use crate::mounts::{bind, device, merge, overlay, same};
 use crate::plan::{LIBRARIES, PROGRAMS};
 use crate::tree::{HostTree, PlacedKind};
 
@@ -67,7 +67,7 @@ impl HostTree {
             } else {
                 self.dir().join(&node.path)
             };
-            null_device(&place)?;
+            device(&place, node.number)?;
         }
         if how.loader {
             self.enter_loader()

@@ -161,29 +161,6 @@ pub(crate) fn touch(path: &Path) -> Result<(), Error> {
     open_new(path).map(drop).at("make the file", path)
 }
 
-/// Makes a character device of this number where the kernel lets us, else an empty file to bind one on.
-pub(crate) fn device(path: &Path, number: Option<Number>) -> Result<(), Error> {
-    let Some(Number { major, minor }) = number else {
-        return touch(path);
-    };
-    let wanted = makedev(major.into(), minor.into());
-    if let Ok(there) = fs::symlink_metadata(path) {
-        if !there.file_type().is_char_device() || there.rdev() == wanted {
-            return Ok(());
-        }
-        // One of an earlier number; or a stand-in that is bound there, which stays.
-        if fs::remove_file(path).is_err() {
-            return Ok(());
-        }
-    }
-    let everybody = Mode::from_bits_truncate(0o666);
-    if mknod(path, SFlag::S_IFCHR, everybody, wanted).is_err() {
-        // In a user namespace nobody may.
-        return touch(path);
-    }
-    fs::set_permissions(path, fs::Permissions::from_mode(0o666)).at("set the mode of", path)
-}
-
 fn open_new(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .write(true)
@@ -192,10 +169,33 @@ fn open_new(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// Makes `path` a character device by binding `/dev/null` on it: no right to mknod is needed.
-pub(crate) fn null_device(path: &Path) -> Result<(), Error> {
-    if fs::symlink_metadata(path).is_ok_and(|m| m.file_type().is_char_device()) {
+/// Makes `path` a character device: of this number where the kernel lets us make one, else by binding `/dev/null` on it, for
+/// which no right to mknod is needed.
+pub(crate) fn device(path: &Path, number: Option<Number>) -> Result<(), Error> {
+    let wanted = number.map(|n| makedev(n.major.into(), n.minor.into()));
+    let there = fs::symlink_metadata(path)
+        .ok()
+        .filter(|m| m.file_type().is_char_device());
+    match (&there, wanted) {
+        (Some(there), Some(wanted)) if there.rdev() == wanted => return Ok(()),
+        (Some(_), None) => return Ok(()),
+        _ => {}
+    }
+    if wanted.is_some_and(|wanted| make(path, wanted)) || there.is_some() {
         return Ok(());
     }
     bind(Path::new("/dev/null"), path)
+}
+
+/// Puts a device in the place of a file; what is bound there stays.
+fn make(path: &Path, number: u64) -> bool {
+    let new = path.with_extension("new");
+    let everybody = Mode::from_bits_truncate(0o666);
+    let made = mknod(&new, SFlag::S_IFCHR, everybody, number).is_ok()
+        && fs::set_permissions(&new, fs::Permissions::from_mode(0o666)).is_ok()
+        && fs::rename(&new, path).is_ok();
+    if !made {
+        let _ = fs::remove_file(&new);
+    }
+    made
 }

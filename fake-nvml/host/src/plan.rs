@@ -31,13 +31,13 @@ pub enum Kind {
     Program(Cow<'static, [u8]>),
     /// A symbolic link.
     Link(PathBuf),
-    /// A character device. Where the kernel does not let us make one, or its number is a real card's, it is a file on which
-    /// `/dev/null` is bound when the tree is entered: a character device for everyone who looks.
+    /// A character device once the tree is entered. Where the kernel lets nobody make one (in a user namespace), or its number is a
+    /// real card's, `/dev/null` is bound there: a character device for everyone who looks.
     Node(Option<Number>),
 }
 
 /// The numbers of a device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Number {
     /// Its driver.
     pub major: u32,

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{At, Error};
 use crate::facts::HostFacts;
 use crate::mounts;
-use crate::plan::{self, Entry, Kind, LIBRARIES, PROGRAMS};
+use crate::plan::{self, Entry, Kind, LIBRARIES, Number, PROGRAMS};
 
 const MANIFEST: &str = "manifest.json";
 const FORMAT: u32 = 1;
@@ -38,6 +38,9 @@ struct Manifest {
 pub(crate) struct Placed {
     pub(crate) path: PathBuf,
     pub(crate) kind: PlacedKind,
+    /// Of a device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) number: Option<Number>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -194,6 +197,10 @@ impl Manifest {
                 .map(|e| Placed {
                     path: e.path.clone(),
                     kind: kind(&e.kind),
+                    number: match e.kind {
+                        Kind::Node(number) => number,
+                        _ => None,
+                    },
                 })
                 .collect(),
         }
@@ -249,7 +256,7 @@ fn write(path: &Path, kind: &Kind) -> Result<(), Error> {
             }
             symlink(target, path).at("make the link", path)
         }
-        Kind::Node(number) => mounts::device(path, *number),
+        Kind::Node(_) => mounts::touch(path),
     }
 }
 
