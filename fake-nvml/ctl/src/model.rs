@@ -16,7 +16,7 @@ pub(crate) enum Command {
     List,
     /// Every value of a model with its confidence and sources.
     Show {
-        /// Its name, as A100-SXM4-40GB.
+        /// Its name, as A100-SXM4-40GB, or a model file (YAML).
         name: String,
     },
     /// Checks a model file of your own.
@@ -37,6 +37,9 @@ impl Command {
                 println!(
                     "\n* no layout is claimed of it: values that nobody has shown stand in for real ones (fakegpu model show NAME)"
                 );
+            }
+            Self::Show { name } if Path::new(name).extension().is_some_and(|it| it == "yaml") => {
+                print(&read(Path::new(name))?);
             }
             Self::Show { name } => print(catalog.model(name)?),
             Self::Check { file } => {

@@ -235,7 +235,7 @@ impl Catalog {
     }
 
     fn unknown(&self, name: &str) -> UnknownModel {
-        let known: Vec<String> = self.entries.iter().map(|e| e.name().to_owned()).collect();
+        let known: Vec<String> = self.names().map(str::to_owned).collect();
         let lower = name.to_ascii_lowercase();
         let nearest = known
             .iter()
@@ -257,7 +257,12 @@ impl Catalog {
         }
     }
 
-    /// All models.
+    /// Names of all models; reads no file.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(Entry::name)
+    }
+
+    /// All models; reads all files.
     pub fn models(&self) -> Vec<&Model> {
         self.entries.iter().map(Entry::model).collect()
     }

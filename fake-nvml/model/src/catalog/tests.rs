@@ -12,6 +12,7 @@ fn the_builtin_catalogue_reads() {
     let catalog = Catalog::builtin();
     let names: Vec<&str> = catalog.models().into_iter().map(Model::name).collect();
     assert_eq!(names.len(), 25);
+    assert!(catalog.names().eq(names.iter().copied()));
     assert!(names.contains(&"A100-SXM4-40GB") && names.contains(&"V100-SXM2-16GB"));
 }
 

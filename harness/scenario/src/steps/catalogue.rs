@@ -6,11 +6,7 @@ use gpu_model::Catalog;
 
 /// Names of all models.
 pub(crate) fn models() -> Vec<String> {
-    Catalog::builtin()
-        .models()
-        .iter()
-        .map(|model| model.name().to_owned())
-        .collect()
+    Catalog::builtin().names().map(str::to_owned).collect()
 }
 
 /// Names of all MIG profiles of all models.
