@@ -2,6 +2,8 @@
 //! Not a list: put together from what the function tables of `api` hold.
 //! Read by tests, and written out to `COVERAGE.md` for people (a test keeps it in step).
 
+use gpu_model::driver::{Since, since};
+
 use crate::{api, status};
 
 /// The functions that answer from the state, the catalogue or the system, file by file.
@@ -108,4 +110,101 @@ fn coverage_page_is_in_step() {
         kept == page(),
         "COVERAGE.md is out of step: run the test once with UPDATE_COVERAGE=1"
     );
+}
+
+/// The same for programs (`fakegpu coverage`): name, tier, what it does, its topic, since which CUDA release.
+fn table() -> String {
+    let tiers = include_str!("../data/tiers.tsv");
+    let tier = |name: &str| {
+        let row = tiers
+            .lines()
+            .find(|row| row.split('\t').next() == Some(name));
+        row.and_then(|row| row.split('\t').nth(1)).unwrap_or("-")
+    };
+    let mut rows = Vec::new();
+    for (what, tables) in [("answers", REAL), ("one answer", ABSENT)] {
+        for (topic, names) in tables {
+            for name in *names {
+                let since = match since(name) {
+                    Since::Release(release) => release.to_string(),
+                    Since::Unknown => "unknown".to_owned(),
+                };
+                rows.push(format!(
+                    "{name}\t{}\t{what}\t{topic}\t{since}\n",
+                    tier(name)
+                ));
+            }
+        }
+    }
+    rows.sort_unstable();
+    format!(
+        "# Written by a test of nvml-abi; do not edit. Function, tier, behaviour, topic, first CUDA release whose nvml.h has it (11.8: or an older one).\n{}",
+        rows.concat()
+    )
+}
+
+#[test]
+fn coverage_table_is_in_step() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/coverage.tsv");
+    if std::env::var_os("UPDATE_COVERAGE").is_some() {
+        std::fs::write(&path, table()).expect("the table is written");
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        kept == table(),
+        "data/coverage.tsv is out of step: run the test once with UPDATE_COVERAGE=1"
+    );
+}
+
+/// Each tier's functions exist, and each says when it came.
+#[test]
+fn tiers_and_releases_are_of_functions_that_are_there() {
+    let table = table();
+    let has = |name: &str| {
+        table
+            .lines()
+            .any(|row| row.split('\t').next() == Some(name))
+    };
+    let tiers = include_str!("../data/tiers.tsv").lines();
+    for row in tiers.filter(|row| !row.starts_with('#')) {
+        assert!(has(row.split('\t').next().unwrap_or_default()), "{row}");
+    }
+    assert!(!table.contains("unknown"), "a function of no public header");
+    let early = table.lines().filter(|row| {
+        ["T0", "T1", "T2", "T3"]
+            .iter()
+            .any(|tier| row.split('\t').nth(1) == Some(tier))
+    });
+    let absent: Vec<_> = early.filter(|row| row.contains("one answer")).collect();
+    // The cards of the catalogue are cooled by the air of their machine, or by water.
+    let fans = absent
+        .iter()
+        .all(|row| row.starts_with("nvmlDeviceGetFanSpeed"));
+    assert!(
+        fans,
+        "of the first tiers, and nothing behind them: {absent:?}"
+    );
+}
+
+/// The project's first page says how many functions there are and how many have behaviour.
+#[test]
+fn readme_counts_what_is_there() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    let Ok(readme) = std::fs::read_to_string(&path) else {
+        return; // packed without the rest of the repository
+    };
+    let number_before = |words: &str| {
+        let (before, _) = readme
+            .split_once(words)
+            .unwrap_or_else(|| panic!("README.md says nothing `{words}`"));
+        before
+            .split_whitespace()
+            .last()
+            .and_then(|number| number.parse::<usize>().ok())
+    };
+    assert_eq!(
+        number_before(" functions are exported"),
+        Some(count(REAL) + count(ABSENT))
+    );
+    assert_eq!(number_before(" have behaviour"), Some(count(REAL)));
 }

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod compare;
+mod coverage;
 mod create;
 mod error;
 mod inject;
@@ -42,6 +43,8 @@ enum Command {
     /// The GPU models that are known.
     #[command(subcommand)]
     Model(model::Command),
+    /// What the library does: each function of nvml.h, since when it is there, and what it answers.
+    Coverage(coverage::Coverage),
 }
 
 fn main() -> ExitCode {
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         Command::Record(record) => record.run(),
         Command::Compare(compare) => compare.run(),
         Command::Model(command) => command.run(),
+        Command::Coverage(coverage) => coverage.run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
