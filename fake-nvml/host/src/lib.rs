@@ -3,6 +3,7 @@
 //! In: a machine. Out: a folder ([`HostTree::lay`]) and, inside a private namespace, a host that has it ([`HostTree::enter`]).
 #![forbid(unsafe_code)]
 
+mod cuda;
 mod enter;
 mod error;
 mod facts;

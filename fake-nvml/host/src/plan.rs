@@ -9,7 +9,7 @@ use gpu_model::{Gpu, Machine, Minor, caps};
 
 use crate::facts::HostFacts;
 use crate::majors::{FRONTEND, Majors};
-use crate::{family, payload, pci, texts};
+use crate::{cuda, family, payload, pci, texts};
 
 /// One thing in a host tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,6 +106,16 @@ impl Plan {
         self.add(
             format!("{LIBRARIES}/libnvidia-ml.so"),
             Kind::Link("libnvidia-ml.so.1".into()),
+        );
+        let cuda = format!("libcuda.so.{version}");
+        self.add(
+            format!("{LIBRARIES}/{cuda}"),
+            Kind::Program(cuda::library()),
+        );
+        self.add(format!("{LIBRARIES}/libcuda.so.1"), Kind::Link(cuda.into()));
+        self.add(
+            format!("{LIBRARIES}/libcuda.so"),
+            Kind::Link("libcuda.so.1".into()),
         );
         self.folder(PROGRAMS);
         self.add(
