@@ -146,6 +146,16 @@ impl Plan {
         for minor in [caps::CONFIG, caps::MONITOR] {
             self.add(dev.join(caps::node(minor)), number(|m| m.caps, minor.0));
         }
+        // The instances that are there when the tree is laid: whoever writes CDI files looks for these.
+        for gpu in &machine.gpus {
+            for gi in &gpu.instances {
+                self.add(dev.join(caps::node(caps::gi(gpu.minor, gi.id))), Kind::Node);
+                for ci in &gi.compute {
+                    let minor = caps::ci(gpu.minor, gi.id, ci.id);
+                    self.add(dev.join(caps::node(minor)), Kind::Node);
+                }
+            }
+        }
     }
 
     fn proc(&mut self, machine: &Machine, facts: &HostFacts, majors: Majors) {

@@ -1,0 +1,176 @@
+//! Every function of nvidia-ml-py, called once on every model of the catalogue, whole and in MIG mode: each C function behind it
+//! answers what the library's own table of functions says.
+#![forbid(unsafe_code)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::path::Path;
+
+use gpu_model::Catalog;
+use programs::node::Node;
+use programs::run::{have, run};
+
+type Outcome = Result<(), Box<dyn Error>>;
+/// Function of the binding, GPU, C function, what it said.
+type Results = BTreeMap<String, BTreeMap<String, BTreeMap<String, String>>>;
+
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/every_function.py");
+
+/// The library's own table, which a test of nvml-abi keeps in step with its code.
+const TABLE: &str = include_str!("../../../fake-nvml/abi/COVERAGE.md");
+
+/// Answers besides success and NOT_SUPPORTED that are right for the arguments that the script gives.
+const ALSO_RIGHT: &[(&str, &str, &str)] = &[
+    (
+        "nvmlDeviceGetMigDeviceHandleByIndex",
+        "NOT_FOUND",
+        "no MIG device at this index",
+    ),
+    (
+        "nvmlDeviceGetProcessUtilization",
+        "NOT_FOUND",
+        "no sample: nothing runs",
+    ),
+    (
+        "nvmlDeviceGetProcessesUtilizationInfo",
+        "NOT_FOUND",
+        "no sample: nothing runs",
+    ),
+    (
+        "nvmlDeviceGetAccountingStats",
+        "NOT_FOUND",
+        "the process used no GPU",
+    ),
+    (
+        "nvmlDeviceGetAccountingStats_v2",
+        "NOT_FOUND",
+        "the process used no GPU",
+    ),
+    (
+        "nvmlEventSetWait",
+        "TIMEOUT",
+        "nothing happens within a millisecond",
+    ),
+    (
+        "nvmlEventSetWait_v2",
+        "TIMEOUT",
+        "nothing happens within a millisecond",
+    ),
+    (
+        "nvmlEventSetWait_v3",
+        "TIMEOUT",
+        "nothing happens within a millisecond",
+    ),
+    (
+        "nvmlSystemEventSetWait",
+        "TIMEOUT",
+        "nothing happens within a millisecond",
+    ),
+];
+
+/// Functions with behaviour that succeed on no model here, and why.
+const NEVER_OK: &[(&str, &str)] = &[
+    ("nvmlDeviceGetAddressingMode", "no model's facts say a mode"),
+    ("nvmlEventSetWait", "no event comes"),
+    ("nvmlEventSetWait_v2", "no event comes"),
+    ("nvmlEventSetWait_v3", "no event comes"),
+    ("nvmlSystemEventSetWait", "no event comes"),
+    ("nvmlDeviceGetProcessUtilization", "nothing runs"),
+    ("nvmlDeviceGetProcessesUtilizationInfo", "nothing runs"),
+    ("nvmlDeviceGetAccountingStats", "nothing runs"),
+    ("nvmlDeviceGetAccountingStats_v2", "nothing runs"),
+];
+
+/// Names of a part of the table: all between backticks.
+fn names(part: &str) -> BTreeSet<&str> {
+    part.split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|name| name.starts_with("nvml"))
+        .collect()
+}
+
+/// All results over the whole catalogue.
+fn results(mig: bool) -> Result<Results, Box<dyn Error>> {
+    let python = have("nvidia-ml-py")?;
+    let catalog = Catalog::builtin();
+    let cards: Vec<String> = catalog
+        .models()
+        .iter()
+        .map(|model| format!("1x{}", model.name()))
+        .collect();
+    assert!(
+        cards.len() <= 64,
+        "a node has no room for all models: give each half a node of its own"
+    );
+    let node = Node::boot("every-model", &cards.join(","), mig)?;
+    let said = run(
+        Path::new(env!("CARGO_BIN_EXE_on-node")),
+        &node,
+        &python,
+        &[SCRIPT],
+    )?;
+    Ok(serde_json::from_str(&said.good(&python, &node)?)?)
+}
+
+#[test]
+fn every_function_answers_what_the_table_says() -> Outcome {
+    let (real, unsupported) = TABLE
+        .split_once("## NOT_SUPPORTED")
+        .ok_or("the table has no part NOT_SUPPORTED")?;
+    let (real, unsupported) = (names(real), names(unsupported));
+    assert!(
+        real.len() > 100 && unsupported.len() > 50,
+        "the table is not read well"
+    );
+    let also = |function: &str, answer: &str| {
+        ALSO_RIGHT
+            .iter()
+            .any(|(name, code, _)| (*name, *code) == (function, answer))
+    };
+
+    let (mut wrong, mut ok) = (Vec::new(), BTreeSet::new());
+    let (mut called, mut functions, mut symbols) =
+        (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    for mig in [false, true] {
+        for (function, gpus) in results(mig)? {
+            functions.insert(function.clone());
+            for (gpu, answers) in gpus {
+                called.insert(function.clone());
+                for (symbol, answer) in answers {
+                    symbols.insert(symbol.clone());
+                    let right = match answer.as_str() {
+                        _ if symbol == "python" => false,
+                        "SUCCESS" if real.contains(symbol.as_str()) => {
+                            ok.insert(symbol.clone());
+                            true
+                        }
+                        "NOT_SUPPORTED" => {
+                            real.contains(symbol.as_str()) || unsupported.contains(symbol.as_str())
+                        }
+                        // In the newest binding, and not in the library of this driver.
+                        "FUNCTION_NOT_FOUND" => {
+                            !real.contains(symbol.as_str())
+                                && !unsupported.contains(symbol.as_str())
+                        }
+                        answer => real.contains(symbol.as_str()) && also(&symbol, answer),
+                    };
+                    if !right {
+                        wrong.push(format!("{function} on {gpu}: {symbol} says {answer}"));
+                    }
+                }
+            }
+        }
+    }
+    let never: Vec<&&str> = real
+        .iter()
+        .filter(|name| symbols.contains(**name) && !ok.contains(**name))
+        .filter(|name| !NEVER_OK.iter().any(|(known, _)| *known == **name))
+        .collect();
+    let uncalled: Vec<&String> = functions.difference(&called).collect();
+    assert!(
+        wrong.is_empty() && never.is_empty() && uncalled.is_empty(),
+        "against the table: {wrong:#?}\nwith behaviour, but nowhere a success: {never:#?}\nnever called: {uncalled:#?}"
+    );
+    Ok(())
+}
