@@ -149,10 +149,11 @@ impl Plan {
         // The instances that are there when the tree is laid: whoever writes CDI files looks for these.
         for gpu in &machine.gpus {
             for gi in &gpu.instances {
-                self.add(dev.join(caps::node(caps::gi(gpu.minor, gi.id))), Kind::Node);
+                let minor = caps::gi(gpu.minor, gi.id);
+                self.add(dev.join(caps::node(minor)), number(|m| m.caps, minor.0));
                 for ci in &gi.compute {
                     let minor = caps::ci(gpu.minor, gi.id, ci.id);
-                    self.add(dev.join(caps::node(minor)), Kind::Node);
+                    self.add(dev.join(caps::node(minor)), number(|m| m.caps, minor.0));
                 }
             }
         }

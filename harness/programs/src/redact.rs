@@ -16,7 +16,7 @@ const RULES: &[(&str, &str)] = &[
     // What a card does at this moment: temperature, power, clocks.
     (r"\d+°C", "##°C"),
     (r"(N/A|\d+%) +\d+C +(P\d+) +\d+W", "$1  ##C   $2    ##W"),
-    (r"\d+ / +(\d+) W\b", "## / $1 W"),
+    (r", +\d+ / +(\d+) W\b", ", ## / $1 W"),
     (r"@ +\d+MHz", "@ ####MHz"),
     (r"(GPU|MEM) +\d+MHz", "$1 ####MHz"),
     (r"TEMP +\d+", "TEMP ##"),
