@@ -110,7 +110,7 @@ impl Plan {
         let cuda = format!("libcuda.so.{version}");
         self.add(
             format!("{LIBRARIES}/{cuda}"),
-            Kind::Program(cuda::library()),
+            Kind::Program(cuda::library().into()),
         );
         self.add(format!("{LIBRARIES}/libcuda.so.1"), Kind::Link(cuda.into()));
         self.add(
