@@ -56,14 +56,9 @@ pub(crate) fn matrix(
         let own = gpu
             .numa_node_id()
             .map_or_else(|_| "N/A".into(), |n| n.to_string());
-        // The column is two tabs wide.
-        let wide = |text: &str| if text.len() < 8 { "\t\t" } else { "\t" };
-        let _ = writeln!(
-            out,
-            "\t{cpus}{}{nodes}{}{own}",
-            if cpus == "N/A" { "\t\t" } else { "\t" },
-            wide(&nodes)
-        );
+        // As seen: a machine without memory nodes has a tab more between processors and nodes.
+        let gap = if nodes == "N/A" { "\t\t" } else { "\t" };
+        let _ = writeln!(out, "\t{cpus}{gap}{nodes}\t\t{own}");
     }
     out.extend_from_slice(LEGEND.as_bytes());
     Ok(())
