@@ -53,7 +53,7 @@ fn a_life_of_instances() {
 fn compute_instances_where_they_are_asked_for() {
     assert_snapshot!(smi(
         MIG,
-        "nvidia-smi mig -cgi 9:4; nvidia-smi mig -lcipp; nvidia-smi mig -cci 0:2,0; nvidia-smi mig -lci; nvidia-smi mig -cci 0:2; echo rc $?
+        "nvidia-smi mig -cgi 9:4; nvidia-smi mig -lcipp; nvidia-smi mig -cci 0:2,0; nvidia-smi mig -lci; nvidia-smi | grep -A12 'MIG devices'; nvidia-smi mig -cci 0:2; echo rc $?
          nvidia-smi mig -lcipp -gi 7; echo rc $?"
     ));
 }

@@ -16,6 +16,10 @@ const COLUMNS: &str =
 const MIG_COLUMNS: &str =
     "+------------------+----------------------------------+-----------+-----------------------+";
 
+/// Between rows that share their memory.
+const MIG_SHARED: &str =
+    "+------------------+                                  +-----------+-----------------------+";
+
 pub(crate) fn print(
     nvml: &Nvml,
     selection: Option<&str>,
@@ -149,9 +153,26 @@ fn mig_devices(gpus: &[Device<'_>], out: &mut Output) -> std::result::Result<(),
     }
     let mut any = false;
     for gpu in enabled {
-        for mig in gpu.mig_devices().unwrap_or_default() {
+        let devices = gpu.mig_devices().unwrap_or_default();
+        let instances: Vec<Option<u32>> = devices
+            .iter()
+            .map(|mig| mig.gpu_instance_id().ok())
+            .collect();
+        for (place, mig) in devices.iter().enumerate() {
             any = true;
-            mig_row(gpu, &mig, out)?;
+            // Compute instances of one GPU instance share its memory, which stands in the first row only.
+            let same = |other: Option<usize>| {
+                other
+                    .and_then(|other| instances.get(other))
+                    .is_some_and(|gi| *gi == instances[place])
+            };
+            mig_row(gpu, mig, same(place.checked_sub(1)), out)?;
+            let rule = if same(Some(place + 1)) {
+                MIG_SHARED
+            } else {
+                MIG_COLUMNS
+            };
+            let _ = writeln!(out, "{rule}");
         }
     }
     if !any {
@@ -167,6 +188,7 @@ fn mig_devices(gpus: &[Device<'_>], out: &mut Output) -> std::result::Result<(),
 fn mig_row(
     gpu: &Device<'_>,
     mig: &Device<'_>,
+    shares: bool,
     out: &mut Output,
 ) -> std::result::Result<(), Failure> {
     let has = mig.attributes()?;
@@ -181,10 +203,17 @@ fn mig_row(
             },
         )
     };
+    // As wide as the column.
+    let blank = " ".repeat(34);
     let (used, total) = usage(mig.memory());
+    let memory = if shares {
+        blank.clone()
+    } else {
+        format!("{used:>19} / {total:>8}    ")
+    };
     let _ = writeln!(
         out,
-        "|{:3} {:4} {:3} {:3}  |{used:>19} / {total:>8}    |{:3} {:>6} |{:3} {:3}  {:3}  {:3}  {:3} |",
+        "|{:3} {:4} {:3} {:3}  |{memory}|{:3} {:>6} |{:3} {:3}  {:3}  {:3}  {:3} |",
         gpu.index()?,
         mig.gpu_instance_id()?,
         mig.compute_instance_id()?,
@@ -199,11 +228,15 @@ fn mig_row(
         has.jpeg,
     );
     let (used, total) = usage(mig.bar1());
+    let window = if shares {
+        blank
+    } else {
+        format!("{used:>21} / {total:>8}  ")
+    };
     let _ = writeln!(
         out,
-        "|                  |{used:>21} / {total:>8}  |           |                       |"
+        "|                  |{window}|           |                       |"
     );
-    let _ = writeln!(out, "{MIG_COLUMNS}");
     Ok(())
 }
 
