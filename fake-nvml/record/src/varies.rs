@@ -151,6 +151,10 @@ mod tests {
             varies.class("nvmlDeviceGetUUID", "text"),
             Some(Class::Machine)
         );
+        assert_eq!(
+            varies.class("nvmlDeviceGetThermalSettings", "sensor[0].currentTemp"),
+            Some(Class::Time)
+        );
         assert_eq!(varies.class("nvmlDeviceGetName", "text"), None);
         assert_eq!(varies.class("nvmlDeviceGetMemoryInfo", "total"), None);
         assert_eq!(varies.class("nvmlDeviceGetTemperature", "code"), None);
