@@ -54,6 +54,22 @@ pub(crate) enum Error {
         path: PathBuf,
         source: io::Error,
     },
+    #[error("{0}")]
+    Plan(String),
+    #[error("{}: {problem}", file.display())]
+    Curve {
+        file: PathBuf,
+        problem: gpu_model::CurveError,
+    },
+    #[error("{option}: {problem}")]
+    Option {
+        option: &'static str,
+        problem: String,
+    },
+    #[error("the armed plan has {max} rules, as many as there can be: fakegpu fault clear, or arm a plan with fewer", max = gpu_model::FaultPlan::MAX_RULES)]
+    ManyRules,
+    #[error("this fault is an event, it can not be undone after a time: leave --for out")]
+    Event,
     #[error("cannot run {}: {source}", program.to_string_lossy())]
     Exec {
         program: OsString,

@@ -3,11 +3,15 @@
 //! In: arguments. Out: texts, JSON, or the program that was asked for. Exit codes: 0 done, 1 failed, 2 usage or environment.
 #![forbid(unsafe_code)]
 
+mod clock;
 mod compare;
 mod coverage;
 mod create;
 mod error;
+mod fault;
 mod inject;
+mod load;
+mod log;
 mod model;
 mod record;
 mod run;
@@ -34,6 +38,15 @@ enum Command {
     Show(show::Show),
     /// Change a machine from outside: an Xid, ECC errors, a lost GPU, load, MIG mode. Running programs see it at once.
     Inject(inject::Inject),
+    /// Faults by plan: calls that fail, wait, hang or kill, cards that break at a time.
+    #[command(subcommand)]
+    Fault(fault::Command),
+    /// Work on a card: memory, use over time, as a process of its own or of nobody.
+    Load(load::Load),
+    /// The time of a machine: stop it, step it, let it run.
+    Clock(clock::Clock),
+    /// The calls that programs make: who, what, with which result, when.
+    Log(log::Log),
     /// Run a program that sees fake GPUs: no root, no container needed; nothing is left when it ends.
     Run(run::Run),
     /// Write down what NVML says on this machine, and a model file of its GPUs. Only reads: nothing is changed.
@@ -55,6 +68,10 @@ fn main() -> ExitCode {
         Command::Create(create) => create.run(),
         Command::Show(show) => show.run(),
         Command::Inject(inject) => inject.run(),
+        Command::Fault(fault) => fault.run(),
+        Command::Load(load) => load.run(),
+        Command::Clock(clock) => clock.run(),
+        Command::Log(log) => log.run(),
         Command::Run(run) => run.run(),
         Command::Record(record) => record.run(),
         Command::Compare(compare) => compare.run(),
@@ -64,7 +81,11 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("fakegpu: {error}");
+            // A plan's problems come with their places, drawn already.
+            match &error {
+                error::Error::Plan(report) => eprint!("{report}"),
+                _ => eprintln!("fakegpu: {error}"),
+            }
             ExitCode::from(error.exit_code())
         }
     }

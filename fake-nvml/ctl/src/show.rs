@@ -125,6 +125,44 @@ fn conditions(spec: &Spec, gpu: &Gpu, now: Now) -> Vec<String> {
     if health.lost {
         lines.push("lost: it fell off the bus".to_owned());
     }
+    if health.absent {
+        lines.push("absent: an init does not find it".to_owned());
+    }
+    if health.reset_required {
+        lines.push("must be reset before it can be used again".to_owned());
+    }
+    if !health.throttle.is_none() {
+        lines.push(format!(
+            "clocks held down, reasons {:#x}",
+            health.throttle.0
+        ));
+    }
+    if health.links_down != 0 {
+        let down = (0..u32::BITS).filter(|&link| !health.link_up(link));
+        let down: Vec<String> = down.map(|link| link.to_string()).collect();
+        lines.push(format!("NVLinks down: {}", down.join(", ")));
+    }
+    if health.recovery.raw() != 0 {
+        lines.push(format!("the driver asks for {:?}", health.recovery));
+    }
+    let remaps = health.remaps;
+    if remaps != gpu_model::RowRemaps::default() {
+        lines.push(format!(
+            "rows remapped: {} corrected, {} uncorrected{}{}",
+            remaps.corrected,
+            remaps.uncorrected,
+            if remaps.pending {
+                ", one waits for a reset"
+            } else {
+                ""
+            },
+            if remaps.failed {
+                ", one has failed"
+            } else {
+                ""
+            }
+        ));
+    }
     if let Some(xid) = health.last_xid {
         lines.push(format!("last Xid {xid}"));
     }

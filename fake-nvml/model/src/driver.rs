@@ -103,7 +103,7 @@ impl Driver {
     fn is_at_least(self, first: &str) -> bool {
         let numbers = first
             .split_once('.')
-            .map(|(branch, minor)| (branch.parse(), minor.parse::<u32>()));
+            .map(|(branch, minor)| (branch.parse::<u32>(), minor.parse::<u32>()));
         matches!(numbers, Some((Ok(branch), Ok(minor))) if self.branch == branch && self.minor >= minor)
     }
 }

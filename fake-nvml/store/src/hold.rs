@@ -17,6 +17,18 @@ pub struct Hold {
     pub scope: Scope,
 }
 
+impl Hold {
+    /// Keeps what is held until the process and all it starts have ended, also when it becomes another program by `exec`.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn keep(self) -> io::Result<()> {
+        self._lock.inherit()?;
+        std::mem::forget(self);
+        Ok(())
+    }
+}
+
 /// The first of the bytes that stand for holds.
 const BASE: i64 = 1 << 40;
 /// GPU (8 bits) . GPU instance + 1 (4 bits) . compute instance + 1 (4 bits) . pid (32 bits).

@@ -88,6 +88,15 @@ impl Lock {
         }
     }
 
+    /// Leaves the lock's description open across `exec`.
+    pub(crate) fn inherit(&self) -> io::Result<()> {
+        // SAFETY: the descriptor is open as long as `self`; F_SETFD takes a number.
+        match unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_SETFD, 0) } {
+            -1 => Err(io::Error::last_os_error()),
+            _ => Ok(()),
+        }
+    }
+
     /// Takes the lock, waiting for others as long as `turns` tells that they take turns, and for a while after.
     pub(crate) fn take(
         file: File,

@@ -62,7 +62,6 @@ impl PlanFile {
     }
 
     /// The schema of such files (JSON Schema 2020-12).
-    #[cfg(feature = "schema")]
     pub fn schema() -> schemars::Schema {
         schemars::schema_for!(written::File)
     }

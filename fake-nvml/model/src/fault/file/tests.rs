@@ -338,3 +338,22 @@ fn an_armed_plan_happens_in_its_time() {
     let replaced = armed.with_plan(&other, Now::from_secs(1001)).unwrap();
     assert_eq!(replaced.next_due(), None);
 }
+
+/// The committed schema is what the types say; `UPDATE_SCHEMA=1` writes it anew.
+#[test]
+fn the_schema_is_in_step() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/fault-plan.schema.json");
+    let schema = format!("{:#}\n", PlanFile::schema().to_value());
+    if std::env::var_os("UPDATE_SCHEMA").is_some() {
+        std::fs::write(&path, &schema).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        kept == schema,
+        "data/fault-plan.schema.json is out of step: run this test once with UPDATE_SCHEMA=1"
+    );
+    let json: serde_json::Value = serde_json::from_str(&kept).unwrap();
+    for field in ["format", "seed", "calls", "cards"] {
+        assert!(json["properties"][field].is_object(), "{field}");
+    }
+}

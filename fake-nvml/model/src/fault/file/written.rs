@@ -1,76 +1,66 @@
 //! The plan file's own types: what serde reads and what the schema is made from.
 #![allow(missing_docs)] // the texts below are the schema's descriptions
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
-
 /// A fault plan of fakegpu.
-#[derive(Debug, Deserialize)]
-#[cfg_attr(
-    feature = "schema",
-    derive(JsonSchema),
-    schemars(title = "fault plan", rename = "FaultPlan")
-)]
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(title = "fault plan", rename = "FaultPlan")]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
     /// Format of this file: 1.
-    #[cfg_attr(feature = "schema", schemars(with = "u32"))]
+    #[schemars(with = "u32")]
     pub(super) format: Spanned<u32>,
     /// What chance is made from: the same seed, the same calls hit.
     #[serde(default)]
     pub(super) seed: u64,
     /// Faults of calls: for each call the first rule that fires decides.
     #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<CallFault>"))]
+    #[schemars(with = "Vec<CallFault>")]
     pub(super) calls: Vec<Spanned<CallFault>>,
     /// Faults of cards.
     #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<Card>"))]
+    #[schemars(with = "Vec<Card>")]
     pub(super) cards: Vec<Spanned<Card>>,
 }
 
 /// A rule about calls.
-#[derive(Debug, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CallFault {
     /// The function, as nvmlDeviceGetName; `*` stands for any text, `?` for one character.
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    #[schemars(with = "String")]
     pub(super) function: Spanned<String>,
     /// Only calls about this device: index, UUID of a GPU or MIG device, or GPU/GI or GPU/GI/CI.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<NumberOrText>"))]
+    #[schemars(with = "Option<NumberOrText>")]
     pub(super) device: Option<Spanned<NumberOrText>>,
     /// Only calls by this process: its name (with `*` and `?`) or its id.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<NumberOrText>"))]
+    #[schemars(with = "Option<NumberOrText>")]
     pub(super) process: Option<Spanned<NumberOrText>>,
     /// Only this one of the calls, from 1.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<u64>"))]
+    #[schemars(with = "Option<u64>")]
     pub(super) nth: Option<Spanned<u64>>,
     /// Only so many calls.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<u64>"))]
+    #[schemars(with = "Option<u64>")]
     pub(super) first: Option<Spanned<u64>>,
     /// Each n-th call.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<u64>"))]
+    #[schemars(with = "Option<u64>")]
     pub(super) every: Option<Spanned<u64>>,
     /// Each call with this chance, 0 to 1.
-    #[cfg_attr(
-        feature = "schema",
-        schemars(with = "Option<f64>", range(min = 0, max = 1))
-    )]
+    #[schemars(with = "Option<f64>", range(min = 0, max = 1))]
     pub(super) probability: Option<Spanned<f64>>,
     /// Only from this time after arming (10s, 50ms …).
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    #[schemars(with = "Option<String>")]
     pub(super) from: Option<Spanned<String>>,
     /// Only until before this time after arming.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    #[schemars(with = "Option<String>")]
     pub(super) until: Option<Spanned<String>>,
     /// The call takes this much longer.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    #[schemars(with = "Option<String>")]
     pub(super) latency: Option<Spanned<String>>,
     /// The call does nothing and returns this: GPU_IS_LOST, NVML_ERROR_GPU_IS_LOST or 15.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<NumberOrText>"))]
+    #[schemars(with = "Option<NumberOrText>")]
     pub(super) error: Option<Spanned<NumberOrText>>,
     /// The call does not come back until the plan is disarmed.
     #[serde(default)]
@@ -81,19 +71,18 @@ pub(super) struct CallFault {
 }
 
 /// A fault of a card; exactly one kind of fault.
-#[derive(Debug, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Card {
     /// The GPU: index or UUID.
-    #[cfg_attr(feature = "schema", schemars(with = "NumberOrText"))]
+    #[schemars(with = "NumberOrText")]
     pub(super) gpu: Spanned<NumberOrText>,
     /// When, after arming; without it at once.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    #[schemars(with = "Option<String>")]
     pub(super) at: Option<Spanned<String>>,
     /// For how long; without it for good.
     #[serde(rename = "for")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    #[schemars(with = "Option<String>")]
     pub(super) lasts: Option<Spanned<String>>,
     /// Without what follows from it (Xid, recovery action).
     #[serde(default)]
@@ -118,20 +107,18 @@ pub(super) struct Card {
     /// Why clocks are held down.
     pub(super) throttle: Option<Vec<Reason>>,
     /// An NVLink that goes down, from 0.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<u32>"))]
+    #[schemars(with = "Option<u32>")]
     pub(super) nvlink_down: Option<Spanned<u32>>,
 }
 
-#[derive(Debug, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub(super) enum NumberOrText {
     Number(u32),
     Text(String),
 }
 
-#[derive(Debug, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Xid {
     /// Its number.
@@ -142,8 +129,7 @@ pub(super) struct Xid {
     pub(super) ci: Option<u32>,
 }
 
-#[derive(Debug, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Ecc {
     /// How many were corrected.
@@ -156,8 +142,7 @@ pub(super) struct Ecc {
     pub(super) gi: Option<u32>,
 }
 
-#[derive(Debug, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Remaps {
     /// For corrected errors.
@@ -174,8 +159,7 @@ pub(super) struct Remaps {
     pub(super) failed: bool,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Recovery {
     None,
@@ -185,8 +169,7 @@ pub(super) enum Recovery {
     DrainAndReset,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Reason {
     PowerCap,
