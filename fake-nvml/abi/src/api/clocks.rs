@@ -22,7 +22,7 @@ const SCOPE_GPU: u8 = 0;
 const SCOPES: u8 = 3;
 
 /// What clocks a GPU has to choose from, and its highest graphics and memory clocks.
-fn offer<'v>(view: &'v View, device: Device) -> Result<(&'v GpuView, SupportedClocks, (MHz, MHz))> {
+fn offer(view: &View, device: Device) -> Result<(&GpuView, SupportedClocks, (MHz, MHz))> {
     let gpu = view.whole(device)?;
     let spec = view.spec(gpu);
     let clocks = spec.board.supported_clocks.ok_or(Status::NotSupported)?;

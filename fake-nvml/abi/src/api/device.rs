@@ -237,11 +237,12 @@ api! {
         major.put(capability.major)
     }
 
-    /// NOT_SUPPORTED on cards that do not share page tables with the CPU, as the real library says of them.
+    /// How the host addresses the card's memory; NOT_SUPPORTED if the catalogue does not know it.
     view fn nvmlDeviceGetAddressingMode(device: Device, mode: Out<AddressingMode>) |view| {
-        view.card(device)?;
+        let known = view.spec(view.card(device)?).board.addressing_mode;
         mode.check_version()?;
-        Err(Status::NotSupported)
+        let value = known.ok_or(Status::NotSupported)? as u32;
+        mode.put(AddressingMode { value, ..mode.get()? })
     }
 
     /// `NVML_GPU_VIRTUALIZATION_MODE_NONE`: bare metal.

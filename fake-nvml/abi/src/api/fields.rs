@@ -3,10 +3,11 @@
 //! From the state and the catalogue; a field that no card of the catalogue is known to have is NOT_SUPPORTED.
 
 use gpu_model::driver::Release;
-use gpu_model::{Architecture, MigToggle, Thermal};
+use gpu_model::{MigToggle, Thermal};
 
 use super::health::{count, counting, remapper};
 use super::nvlink;
+use super::retirement::retires;
 use crate::handle::Device;
 use crate::macros::api;
 use crate::out::OutArray;
@@ -105,13 +106,7 @@ fn field(view: &View, device: Device, id: u32, scope: u32) -> Result<Value> {
     let limits = || spec.power.ok_or(Status::NotSupported);
     let nvlink = || spec.nvlink.as_ref().ok_or(Status::NotSupported);
     let int = |value: u32| Ok(Value::Int(value));
-    let retires = || {
-        if spec.architecture < Architecture::Ampere {
-            Ok(())
-        } else {
-            Err(Status::NotSupported)
-        }
-    };
+    let retires = || retires(view, device);
     match id {
         // ECC_CURRENT, ECC_PENDING
         1 | 2 if spec.ecc.is_none() => Err(Status::NotSupported),

@@ -86,8 +86,8 @@ fn metric(id: u32, from: &Seen, to: &Seen) -> Result<Known> {
             unit: c"MiB/s",
             value: 0.0,
         }),
-        1..METRICS => Err(Status::NotSupported),
-        _ => Err(Status::InvalidArgument),
+        0 | METRICS.. => Err(Status::InvalidArgument),
+        _ => Err(Status::NotSupported),
     }
 }
 

@@ -171,10 +171,9 @@ api! {
         out.put(degrees.0.unsigned_abs())
     }
 
-    /// Passively cooled: no fans.
+    /// Fans: none on a passively cooled card.
     view fn nvmlDeviceGetNumFans(device: Device, count: Out<u32>) |view| {
-        view.whole(device)?;
-        count.put(0)
+        count.put(view.spec(view.whole(device)?).board.fans.unwrap_or(0))
     }
 
     /// Milliwatts drawn.

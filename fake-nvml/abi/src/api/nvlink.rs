@@ -25,7 +25,7 @@ const SWITCHES: (u32, u32) = (0xC4, 6);
 const COMPLETED: u8 = 3;
 
 /// The link of a card; NOT_SUPPORTED without it, INVALID_ARGUMENT beyond what any card has.
-fn link_of<'v>(view: &'v View, device: Device, link: u32) -> Result<(&'v GpuView, &'v NvLink)> {
+fn link_of(view: &View, device: Device, link: u32) -> Result<(&GpuView, &NvLink)> {
     let gpu = view.whole(device)?;
     if link >= MAX_LINKS {
         return Err(Status::InvalidArgument);
@@ -45,7 +45,7 @@ pub(super) fn is_up(view: &View, gpu: &GpuView, link: u32) -> bool {
 }
 
 /// A link that is up; NOT_SUPPORTED if it is down, as of what lies behind it nothing is known then.
-fn active<'v>(view: &'v View, device: Device, link: u32) -> Result<(&'v GpuView, &'v NvLink)> {
+fn active(view: &View, device: Device, link: u32) -> Result<(&GpuView, &NvLink)> {
     let found = link_of(view, device, link)?;
     if is_up(view, found.0, link) {
         Ok(found)

@@ -16,8 +16,13 @@ use crate::view::View;
 /// Causes of retirement: single bit errors, a double bit error.
 const CAUSES: u32 = 2;
 
-fn retires(view: &View, device: Device) -> Result {
-    if view.spec(view.whole(device)?).architecture < Architecture::Ampere {
+pub(super) fn retires(view: &View, device: Device) -> Result {
+    let spec = view.spec(view.whole(device)?);
+    if spec
+        .board
+        .page_retirement
+        .unwrap_or(spec.architecture < Architecture::Ampere)
+    {
         Ok(())
     } else {
         Err(Status::NotSupported)

@@ -42,14 +42,14 @@ fn common(view: &View, one: &GpuView, other: &GpuView) -> u32 {
     }
 }
 
-/// Whether two cards reach each other by NVLink: both have it, and a link of each is up.
+/// Whether two cards reach each other by NVLink: they are of one model, as those on one board are, and a link of each is up.
 fn linked(view: &View, one: &GpuView, other: &GpuView) -> bool {
     let up = |gpu: &GpuView| {
         view.spec(gpu).nvlink.as_ref().is_some_and(|nvlink| {
             (0..nvlink.links).any(|link| super::nvlink::is_up(view, gpu, link))
         })
     };
-    up(one) && up(other)
+    core::ptr::eq(view.spec(one), view.spec(other)) && up(one) && up(other)
 }
 
 /// Adds the CPUs of a list as the kernel writes it, `0-3,8`.
