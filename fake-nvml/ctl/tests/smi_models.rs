@@ -108,3 +108,80 @@ fn other_queries_topology_and_links() {
         .collect::<Vec<_>>();
     assert_snapshot!(text.join("\n"));
 }
+
+/// Processes of every kind, on a card and on its partitions, in each place that shows processes.
+#[test]
+fn processes_of_a_card_and_of_partitions() {
+    use gpu_model::{CiId, GiId, GpuIndex, MiB, NewLoad, Pid, Process, ProcessKind, Scope, Shape};
+    let folder = common::open_folder();
+    let dir = folder.path().join("machine");
+    let node = "1xA100-SXM4-40GB,1xL4";
+    let create = ["create", "--node", node, "--mig", dir.to_str().unwrap()];
+    good(&common::fakegpu(User::Me, &create).output().unwrap());
+    let state = ["--state", dir.to_str().unwrap()];
+    good(&shell(User::Me, &state, "nvidia-smi mig -i 0 -cgi 9:4 -C"));
+
+    let tree = gpu_host::HostTree::open(&dir).unwrap();
+    let store = gpu_store::Store::open(tree.state_path()).unwrap();
+    let now = store.real();
+    let partition = Scope {
+        gpu: GpuIndex(0),
+        gi: Some(GiId(2)),
+        ci: Some(CiId(0)),
+    };
+    for (scope, pid, name, kind) in [
+        (
+            partition,
+            4_000_001,
+            "/usr/bin/trainer",
+            ProcessKind::Compute,
+        ),
+        (
+            Scope::gpu(GpuIndex(1)),
+            4_000_002,
+            "/usr/bin/server",
+            ProcessKind::Mps,
+        ),
+        (
+            Scope::gpu(GpuIndex(1)),
+            4_000_003,
+            "/usr/lib/xorg/Xorg",
+            ProcessKind::Graphics,
+        ),
+        (
+            Scope::gpu(GpuIndex(1)),
+            4_000_004,
+            "player",
+            ProcessKind::Compute,
+        ),
+        (
+            Scope::gpu(GpuIndex(1)),
+            4_000_004,
+            "player",
+            ProcessKind::Graphics,
+        ),
+    ] {
+        let load = NewLoad {
+            scope,
+            process: Some(Process {
+                pid: Pid(pid),
+                name: name.into(),
+                kind,
+                real: false,
+            }),
+            memory: MiB(700),
+            shape: Shape::constant(Shape::FULL / 2),
+            since: None,
+            until: None,
+        };
+        store
+            .update(|machine, _| machine.with_load(load.clone(), now))
+            .unwrap();
+    }
+    assert_snapshot!(smi(
+        &state,
+        "nvidia-smi | sed -n '/Processes/,$p'; nvidia-smi -i 1 -q -d PIDS | tail -n +8
+         nvidia-smi -i 0 -q -x | grep -A8 '<process_info>'; nvidia-smi pmon -c 1 -s um
+         nvidia-smi --query-compute-apps=gpu_bus_id,pid,process_name,used_memory --format=csv"
+    ));
+}
