@@ -140,7 +140,7 @@ fn known(value: &str, what: &str, all: &[String]) -> Result<(), Wrong> {
     if all.iter().any(|name| name == value) {
         return Ok(());
     }
-    let nearest = all
+    let mut near: Vec<(usize, &String)> = all
         .iter()
         .map(|name| {
             (
@@ -148,15 +148,23 @@ fn known(value: &str, what: &str, all: &[String]) -> Result<(), Wrong> {
                 name,
             )
         })
-        .min_by_key(|(distance, _)| *distance)
+        .collect();
+    near.sort_by_key(|(distance, _)| *distance);
+    let nearest = near
+        .first()
         .filter(|(distance, name)| *distance * 2 <= name.len());
+    // There are dozens: the nearest say more than all.
+    let names: Vec<&str> = near.iter().take(5).map(|(_, name)| name.as_str()).collect();
     Err(Wrong {
         message: format!("{value:?} is not a known {what}"),
         label: nearest.map_or_else(
             || "unknown".to_owned(),
             |(_, name)| format!("did you mean {name:?}?"),
         ),
-        help: format!("known are: {}", all.join(", ")),
+        help: format!(
+            "near it are {}; `fakegpu model list` and `show` name all",
+            names.join(", ")
+        ),
     })
 }
 

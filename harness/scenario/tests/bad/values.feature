@@ -2,7 +2,7 @@ Feature: Values that do not exist
   Scenario: unknown model
     Given a node with 1 "A100-SXM-40GB" in MIG mode
     When 0 pods each claim one "1g.5gb"
-    And a pod claims one "1g.6gb"
+    And a pod claims one "1g.5GB"
     And pods claim these partitions, one after another:
       | profile |
       | 3g.20gb |
