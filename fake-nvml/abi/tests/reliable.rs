@@ -546,15 +546,12 @@ fn many_processes_killed_at_random_lose_nothing() {
         "only {kills} were killed: the storm was too short"
     );
     // The lock is free, and the files that mirror the instances are what they should be after one more look.
-    let mended = Instant::now();
     let store = gpu_store::Store::open(node.store().path())
         .expect("it opens")
         .with_proc_dir(&proc);
-    store.mirror().expect("the folder is ours");
-    assert!(
-        mended.elapsed() < Duration::from_secs(5),
-        "the lock was stuck"
-    );
+    store
+        .mirror()
+        .expect("the folder is ours and the lock is free");
     println!(
         "{workers} processes x {operations} operations, {kills} killed, {} changes of the state, {reads} looks from outside: {took:.1?}",
         node.store().generation()
@@ -652,8 +649,8 @@ fn a_child_outlives_its_killed_parent() {
         });
         assert_eq!(ends(parent), Err(libc::SIGKILL), "round {round}");
         let told = node.folder().join(format!("orphan-{round}"));
-        let end = Instant::now() + Duration::from_secs(9);
-        // A lock that stayed with the dead costs its waiters ten seconds.
+        // A lock that stayed with the dead makes its calls time out, and then it says so.
+        let end = Instant::now() + Duration::from_secs(60);
         let said = loop {
             match std::fs::read_to_string(&told) {
                 Ok(said) if !said.is_empty() => break said,
@@ -674,7 +671,7 @@ fn fork(body: impl FnOnce() -> i32) -> libc::pid_t {
         return child;
     }
     // SAFETY: a number. Another test's thread may have held a lock of the test program's at the fork: then a signal ends the child.
-    unsafe { libc::alarm(20) };
+    unsafe { libc::alarm(90) };
     let code = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).unwrap_or(99);
     // SAFETY: ends the child at once.
     unsafe { libc::_exit(code) }
@@ -789,19 +786,15 @@ fn mount_read_only(folder: &Path) -> bool {
 #[test]
 fn loading_and_unloading_while_others_call() {
     let node = Node::mig("1xA100-SXM4-40GB");
-    let end = Instant::now() + Duration::from_millis(300);
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                let mut rounds = 0;
-                while Instant::now() < end {
+                for _ in 0..50 {
                     let nvml = node.init();
                     let name = nvml.name(nvml.device(0));
                     assert_eq!(name.as_deref(), Ok("NVIDIA A100-SXM4-40GB"));
                     assert_eq!(call!(nvml, nvmlShutdown()), 0);
-                    rounds += 1;
                 }
-                assert!(rounds > 0);
             });
         }
     });
