@@ -4,9 +4,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use gpu_model::Machine;
-
-use crate::hooks::{self, Line};
+use crate::hooks::{Line, Watch};
 use crate::session::{self, Session};
 use crate::status::{Result, Return, Status, code_of};
 use crate::view::{self, View};
@@ -25,21 +23,21 @@ pub(crate) trait Calling: Sized {
     fn show(&self, line: &mut Line);
 }
 
-/// Runs `body` with the state as of now.
+/// Runs `body` with the state as of now. `body` stands here once: what is watched and what is not share its code.
 #[inline]
 pub(crate) fn with_view(calling: impl Calling, body: impl FnOnce(&View) -> Result) -> Return {
     guard(|| {
-        let mut body = Some(body);
-        let answer = view::with_current(|view| {
-            if view.watches_calls() {
-                return Err(Status::Unknown);
+        view::with_current(|view| {
+            let watch = view
+                .watches_calls()
+                .then(|| watch(view, &calling))
+                .transpose()?;
+            let result = body(view);
+            match watch {
+                Some(watch) => watch.over(result, &|line| calling.show(line)),
+                None => result,
             }
-            body.take().map_or(Err(Status::Unknown), |body| body(view))
-        });
-        match body {
-            Some(body) if session::cycle() != 0 => watched(&calling, || view::with_current(body)),
-            _ => answer,
-        }
+        })
     })
 }
 
@@ -50,43 +48,43 @@ pub(crate) fn with_session(
     body: impl FnOnce(&'static Session) -> Result,
 ) -> Return {
     guard(|| {
-        if view::with_current(|view| Ok(view.watches_calls()))? {
-            watched(&calling, || body(session::current()?.0))
-        } else {
-            body(session::current()?.0)
+        let watch = view::with_current(|view| {
+            view.watches_calls()
+                .then(|| watch(view, &calling))
+                .transpose()
+        })?;
+        let result = session::current().and_then(|(session, _)| body(session));
+        match watch {
+            Some(watch) => watch.over(result, &|line| calling.show(line)),
+            None => result,
         }
     })
 }
 
 /// Runs `body`, which works before init. Such calls can be watched too, where a state file is there.
-pub(crate) fn free(calling: impl Calling, body: impl FnOnce() -> Result) -> Return {
-    guard(|| match session::at_hand() {
-        Some((session, snapshot)) if snapshot.machine.watches_calls() => {
-            around(session, &snapshot.machine, &calling, body)
+pub(crate) fn free<C: Calling>(calling: C, body: impl FnOnce() -> Result) -> Return {
+    guard(|| {
+        let show = |line: &mut Line| calling.show(line);
+        let watch =
+            match session::at_hand() {
+                Some((session, snapshot)) if snapshot.machine.watches_calls() => Some(
+                    Watch::begin(session, &snapshot.machine, C::FUNCTION, &show)?,
+                ),
+                _ => None,
+            };
+        let result = body();
+        match watch {
+            Some(watch) => watch.over(result, &show),
+            None => result,
         }
-        _ => body(),
     })
 }
 
 #[cold]
-fn watched<C: Calling>(calling: &C, body: impl FnOnce() -> Result) -> Result {
-    let view = view::latest()?;
-    around(view.session(), view.machine(), calling, body)
-}
-
-fn around<C: Calling>(
-    session: &Session,
-    machine: &Machine,
-    calling: &C,
-    body: impl FnOnce() -> Result,
-) -> Result {
-    hooks::around(
-        session,
-        machine,
-        C::FUNCTION,
-        &|line| calling.show(line),
-        body,
-    )
+fn watch<C: Calling>(view: &View, calling: &C) -> Result<Watch> {
+    Watch::begin(view.session(), view.machine(), C::FUNCTION, &|line| {
+        calling.show(line)
+    })
 }
 
 #[cfg(test)]

@@ -18,66 +18,90 @@ use crate::status::{Result, code_of};
 /// A hanging call looks this often whether it may go on; a change of the state wakes it at once.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Does `body`, unless the armed plan says otherwise about this call, and notes it down if the log is on.
-#[cold]
-pub(crate) fn around(
-    session: &Session,
-    machine: &Machine,
+/// A call that somebody watches, from before it does anything until it is over.
+pub(crate) struct Watch {
+    session: &'static Session,
     function: &'static str,
-    arguments: &dyn Fn(&mut Line),
-    body: impl FnOnce() -> Result,
-) -> Result {
-    let started = Instant::now();
-    let mut line = Line::default();
-    arguments(&mut line);
-    let comm = std::fs::read_to_string("/proc/self/comm").unwrap_or_default();
-    let call = Call {
-        function,
-        device: line.scope,
-        process: comm.trim_end(),
-        pid: Pid(std::process::id()),
-    };
-    let faults = &machine.faults;
-    let action = faults.decide(&call, session.now(machine), |rule| {
-        session.count(faults.id, rule)
-    });
-    let then = action.map_or(Then::Proceed, |action| {
-        std::thread::sleep(Duration::from_micros(action.wait));
-        action.then
-    });
-    let result = match then {
-        Then::Proceed => body(),
-        Then::Return(code) => Err(code),
-        Then::Hang => {
-            hang(session, faults.id);
-            body()
-        }
-        Then::Kill => {
-            // SAFETY: numbers only.
-            unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
-            body()
-        }
-    };
-    if machine.log {
-        let asked = std::mem::take(&mut line.text);
-        if result.is_ok() {
-            line.answers = true;
-            arguments(&mut line);
-        }
-        session.log(&Entry {
-            at: session.now(machine),
-            took: u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX),
-            pid: call.pid,
-            process: call.process,
-            function,
-            arguments: &asked,
-            result: &line.text,
-            code: code_of(result),
-        });
-    }
-    result
+    started: Instant,
+    process: String,
+    /// What goes in, if the call is to be noted down.
+    log: Option<String>,
 }
 
+impl Watch {
+    /// Before the call: what the armed plan has for it happens here. An error is the call's answer, and it is over.
+    #[cold]
+    pub(crate) fn begin(
+        session: &'static Session,
+        machine: &Machine,
+        function: &'static str,
+        show: &dyn Fn(&mut Line),
+    ) -> Result<Self> {
+        let started = Instant::now();
+        let mut line = Line::default();
+        show(&mut line);
+        let comm = std::fs::read_to_string("/proc/self/comm").unwrap_or_default();
+        let call = Call {
+            function,
+            device: line.scope,
+            process: comm.trim_end(),
+            pid: Pid(std::process::id()),
+        };
+        let faults = &machine.faults;
+        let action = faults.decide(&call, session.now(machine), |rule| {
+            session.count(faults.id, rule)
+        });
+        let watch = Self {
+            session,
+            function,
+            started,
+            process: call.process.to_owned(),
+            log: machine.log.then_some(line.text),
+        };
+        let Some(action) = action else {
+            return Ok(watch);
+        };
+        std::thread::sleep(Duration::from_micros(action.wait));
+        match action.then {
+            Then::Proceed => {}
+            Then::Return(code) => {
+                watch.over(Err(code), show)?;
+                return Err(code);
+            }
+            Then::Hang => hang(session, faults.id),
+            // SAFETY: numbers only.
+            Then::Kill => _ = unsafe { libc::kill(libc::getpid(), libc::SIGKILL) },
+        }
+        Ok(watch)
+    }
+
+    /// After the call: notes it down if the log is on, and hands its answer on.
+    #[cold]
+    pub(crate) fn over(self, result: Result, show: &dyn Fn(&mut Line)) -> Result {
+        let Some(asked) = self.log else { return result };
+        let mut answers = Line {
+            answers: true,
+            ..Line::default()
+        };
+        if result.is_ok() {
+            show(&mut answers);
+        }
+        let Ok(snapshot) = self.session.read() else {
+            return result;
+        };
+        self.session.log(&Entry {
+            at: self.session.now(&snapshot.machine),
+            took: u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX),
+            pid: Pid(std::process::id()),
+            process: &self.process,
+            function: self.function,
+            arguments: &asked,
+            result: &answers.text,
+            code: code_of(result),
+        });
+        result
+    }
+}
 /// Until the plan is no longer the one that said so.
 fn hang(session: &Session, plan: u64) {
     loop {

@@ -95,21 +95,19 @@ pub(crate) fn with_current<T>(body: impl FnOnce(&View) -> Result<T>) -> Result<T
         return Err(Status::Uninitialized);
     }
     let mut body = Some(body);
-    let mut answer = Err(Status::Unknown);
     let in_thread = MINE.try_with(|mine| {
-        let Some(body) = body.take() else { return };
-        if let Some(view) = &*mine.borrow()
-            && view.is_of(cycle)
-        {
-            answer = body(view);
-            return;
+        if !mine.borrow().as_ref().is_some_and(|view| view.is_of(cycle)) {
+            *mine.borrow_mut() = Some(latest()?);
         }
-        answer = latest().and_then(|view| body(mine.borrow_mut().insert(view)));
+        match (&*mine.borrow(), body.take()) {
+            (Some(view), Some(body)) => body(view),
+            _ => Err(Status::Unknown),
+        }
     });
     match (in_thread, body) {
         // The thread is ending and its own data are gone: what a destructor of the client's asks is answered all the same.
         (Err(_), Some(body)) => body(&*latest()?),
-        _ => answer,
+        (answer, _) => answer.unwrap_or(Err(Status::Unknown)),
     }
 }
 

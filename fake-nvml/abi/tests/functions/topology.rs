@@ -79,7 +79,11 @@ fn peers_reach_each_other_unless_partitioned() {
         [Ok(0), Ok(0), Ok(5), Ok(5)],
         "an L4 has no NVLink"
     );
-    assert_eq!(status(&nvml, 0, 2, 2), Ok(5), "an H100 sits on another board");
+    assert_eq!(
+        status(&nvml, 0, 2, 2),
+        Ok(5),
+        "an H100 sits on another board"
+    );
     assert_eq!(status(&nvml, 0, 1, 5), Err(INVALID));
     let node = Node::mig(CARDS);
     let nvml = node.init();
