@@ -205,7 +205,7 @@ impl Wrong {
         match self {
             Self::Zero => 0,
             Self::Number => size | 0x7f << 24,
-            Self::Size => size + 8 | 1 << 24,
+            Self::Size => (size + 8) | (1 << 24),
         }
     }
 }
