@@ -38,6 +38,7 @@ pub fn ensure(args: &CatalogArgs, emitter: &Emitter, live: bool) -> Result<Insta
         last: Mutex::default(),
     };
     let mut names: Vec<&str> = Programs::NEEDED.to_vec();
+    names.extend(Programs::OPTIONAL);
     names.push("kubectl");
     let result = args
         .catalog()
@@ -172,6 +173,8 @@ pub async fn start(
         name: "node-1".to_owned(),
         cards: vec![("A100-SXM4-40GB".to_owned(), 1)],
         mig: true,
+        cut: Vec::new(),
+        offer: cluster::Offer::default(),
     }];
     let nodes = if nodes.is_empty() { &usual[..] } else { nodes };
     let shapes = nodes

@@ -45,6 +45,8 @@ pub(crate) fn up(args: &UpArgs) -> Result<ExitCode, Error> {
             name: format!("node-{at}"),
             gpus: gpus.clone(),
             mig: args.mig,
+            cut: Vec::new(),
+            offer: cluster::Offer::default(),
         })
         .collect();
     let emitter = Emitter::new(vec![Box::new(Lines)]);

@@ -71,6 +71,8 @@ fn shape(gpus: &str) -> NodeShape {
         name: "node-1".into(),
         gpus: gpus.parse().expect("cards"),
         mig: true,
+        cut: vec![],
+        offer: cluster::Offer::default(),
     }
 }
 

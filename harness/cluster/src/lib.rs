@@ -33,4 +33,4 @@ pub use progress::{Listener, Progress, Silent};
 pub use roles::dispatch;
 pub use rpc::Output;
 pub use running::{Cluster, Node, Running};
-pub use spec::{ClusterSpec, NodeShape};
+pub use spec::{ClusterSpec, MigStrategy, NodeShape, Offer};

@@ -33,6 +33,9 @@ impl Programs {
         "busybox",
     ];
 
+    /// What some nodes and scenarios start besides.
+    pub const OPTIONAL: &[&str] = &["nvidia-device-plugin", "gpu-feature-discovery"];
+
     /// From pairs of name and path.
     pub fn new(paths: impl IntoIterator<Item = (String, PathBuf)>) -> Self {
         Programs(paths.into_iter().collect())
@@ -46,9 +49,9 @@ impl Programs {
                 name: (*name).to_owned(),
             }),
         };
-        Ok(Programs(
-            Self::NEEDED.iter().map(path).collect::<Result<_>>()?,
-        ))
+        let optional = Self::OPTIONAL.iter().filter_map(|name| path(name).ok());
+        let needed: Vec<_> = Self::NEEDED.iter().map(path).collect::<Result<_>>()?;
+        Ok(Programs(needed.into_iter().chain(optional).collect()))
     }
 
     /// Adds or replaces one.

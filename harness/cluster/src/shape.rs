@@ -15,7 +15,7 @@ use crate::{
     owner,
     progress::Listener,
     running::{Node, NodeRecord, Running},
-    spec::{NodeShape, check_nodes},
+    spec::{NodeShape, Offer, check_nodes},
     start,
     wait::Waiter,
 };
@@ -43,7 +43,8 @@ impl Running {
                             "node {} has {} and no trace of use",
                             shape.name, shape.gpus
                         ));
-                        changed.push((node, started));
+                        // With the shape that it has now: who offers its cards may be another.
+                        changed.push((self.node(&shape.name)?, started));
                     }
                 }
                 Err(_) => changed.push(self.add_node(shape, &waiter).await?),
@@ -65,7 +66,8 @@ impl Running {
     /// Whether a node has these cards as after a boot, where need be after wiping off what its driver does not look at.
     fn made_so(&self, node: &Node, shape: &NodeShape) -> Result<bool> {
         let (now, boot) = (node.machine()?, shape.machine(&self.name())?);
-        if node.shape() != shape || !node.has_no_claims() {
+        let prepared = shape.offer == Offer::DraDriver && !node.has_no_claims();
+        if node.shape() != shape || prepared {
             return Ok(false);
         }
         let Some(wiped) = wiped(&now, &boot) else {
@@ -95,7 +97,7 @@ impl Running {
                 known.shape = shape.clone();
             }
         })?;
-        node.start_driver().await
+        self.node(&shape.name)?.start_driver().await
     }
 
     async fn add_node(&self, shape: &NodeShape, waiter: &Waiter<'_>) -> Result<(Node, Started)> {
@@ -166,7 +168,7 @@ fn wiped(now: &Machine, boot: &Machine) -> Option<Machine> {
             (fresh.mig_current, fresh.mig_pending) = (gpu.mig_current, gpu.mig_pending);
         }
         let as_the_driver_saw_it = gpu.uuid == fresh.uuid
-            && gpu.instances.is_empty()
+            && gpu.instances == fresh.instances
             && (gpu.mig_current, gpu.mig_pending) == (fresh.mig_current, fresh.mig_pending)
             && gpu.health == fresh.health
             && gpu.quirks == fresh.quirks;
@@ -186,6 +188,8 @@ mod tests {
             name: "n".into(),
             gpus: gpus.parse().expect("cards"),
             mig,
+            cut: vec![],
+            offer: Offer::default(),
         };
         shape.machine("t").expect("known model")
     }

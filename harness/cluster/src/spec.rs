@@ -2,7 +2,7 @@
 //! Not what it is now (`Running`). Checked once, before anything is made.
 use std::path::{Path, PathBuf};
 
-use gpu_model::{Catalog, Machine, NodeSpec, Options};
+use gpu_model::{Catalog, GpuIndex, Machine, MigMode, NodeSpec, Now, Op, Options, Outcome};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -38,6 +38,50 @@ pub struct NodeShape {
     pub gpus: NodeSpec,
     /// MIG mode is on when the node boots, on the cards that have it.
     pub mig: bool,
+    /// Profiles of the GPU instances that each card in MIG mode has from the boot on, in order, each with one compute instance.
+    #[serde(default)]
+    pub cut: Vec<String>,
+    /// Who offers the cards to Kubernetes.
+    #[serde(default)]
+    pub offer: Offer,
+}
+
+/// Who offers a node's cards to Kubernetes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Offer {
+    /// The DRA driver: ResourceSlices and claims.
+    #[default]
+    DraDriver,
+    /// The device plugin: extended resources of the node.
+    DevicePlugin(MigStrategy),
+}
+
+/// How the device plugin names MIG devices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MigStrategy {
+    /// Cards only, in MIG mode or not.
+    None,
+    /// MIG devices of one kind, under the name of whole cards.
+    Single,
+    /// Each kind under a name of its own.
+    Mixed,
+}
+
+impl MigStrategy {
+    /// All of them.
+    pub const ALL: [MigStrategy; 3] = [MigStrategy::None, MigStrategy::Single, MigStrategy::Mixed];
+
+    /// As NVIDIA's programs call it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            MigStrategy::None => "none",
+            MigStrategy::Single => "single",
+            MigStrategy::Mixed => "mixed",
+        }
+    }
 }
 
 impl NodeShape {
@@ -55,8 +99,60 @@ impl NodeShape {
             mig: self.mig,
             ..Options::default()
         };
-        Ok(Machine::build(&cards, &options))
+        let booted = Machine::build(&cards, &options);
+        cut(booted, &self.cut).map_err(|problem| {
+            spec(
+                format!("node {}: {problem}", self.name),
+                "`fakegpu model show MODEL` shows what a card can be cut into",
+            )
+        })
     }
+}
+
+/// Gives each card in MIG mode these GPU instances, each with a compute instance that has all of it.
+fn cut(mut machine: Machine, profiles: &[String]) -> std::result::Result<Machine, String> {
+    // Before anything else happens on the machine: no time has gone by.
+    let now = Now::default();
+    let cards: Vec<GpuIndex> = machine
+        .gpus
+        .iter()
+        .filter(|gpu| gpu.mig_current == MigMode::Enabled)
+        .map(|gpu| gpu.index)
+        .collect();
+    if cards.is_empty() && !profiles.is_empty() {
+        return Err("no card is in MIG mode, so none can be cut".into());
+    }
+    for gpu in cards {
+        for name in profiles {
+            let refused = |why: &dyn std::fmt::Display| format!("{name} on GPU {gpu}: {why}");
+            let card = machine.gpu(gpu).map_err(|e| refused(&e))?;
+            let mig = machine.mig_spec(card).map_err(|e| refused(&e))?;
+            let profile = mig
+                .by_name(name)
+                .ok_or_else(|| refused(&"the card has no such profile"))?;
+            let whole = profile
+                .full_compute()
+                .ok_or_else(|| refused(&"no compute instance takes all of it"))?
+                .id;
+            let create = Op::CreateGpuInstance {
+                gpu,
+                profile: profile.id,
+                placement: None,
+            };
+            let (next, outcome) = machine.apply(create, now).map_err(|e| refused(&e))?;
+            let Outcome::GpuInstance { id: gi, .. } = outcome else {
+                return Err(refused(&format!("{outcome:?} is no GPU instance")));
+            };
+            let create = Op::CreateComputeInstance {
+                gpu,
+                gi,
+                profile: whole,
+                placement: None,
+            };
+            machine = next.apply(create, now).map_err(|e| refused(&e))?.0;
+        }
+    }
+    Ok(machine)
 }
 
 /// A node's cards are written as people write them.
@@ -200,11 +296,39 @@ mod tests {
                     name: (*n).into(),
                     gpus: gpus(model),
                     mig: false,
+                    cut: vec![],
+                    offer: Offer::default(),
                 })
                 .collect(),
             programs: Programs::default(),
             exe: None,
             image_cache: None,
+        }
+    }
+
+    #[test]
+    fn cards_are_cut_as_asked_or_the_reason_is_said() {
+        let shape = |cut: &[&str], mig| NodeShape {
+            name: "n".into(),
+            gpus: gpus("2xA100-SXM4-40GB"),
+            mig,
+            cut: cut.iter().map(|p| (*p).to_owned()).collect(),
+            offer: Offer::DevicePlugin(MigStrategy::Mixed),
+        };
+        let machine = shape(&["3g.20gb", "1g.5gb"], true)
+            .machine("t")
+            .expect("it fits");
+        for gpu in &machine.gpus {
+            assert_eq!(gpu.instances.len(), 2);
+            assert!(gpu.instances.iter().all(|gi| gi.compute.len() == 1));
+        }
+        for (shape, says) in [
+            (shape(&["7g.40gb", "1g.5gb"], true), "1g.5gb on GPU 0"),
+            (shape(&["9g.5gb"], true), "no such profile"),
+            (shape(&["1g.5gb"], false), "no card is in MIG mode"),
+        ] {
+            let text = shape.machine("t").expect_err("refused").to_string();
+            assert!(text.contains(says), "{text}");
         }
     }
 

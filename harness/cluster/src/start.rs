@@ -32,7 +32,7 @@ use crate::{
     roles::{InitSpec, Place},
     rpc::Launch,
     running::{Cluster, Node, NodeRecord, Owner, RECORD_VERSION, Record, Running, client},
-    spec::{ClusterSpec, NodeShape},
+    spec::{ClusterSpec, NodeShape, Offer},
     wait::{Look, Waiter},
 };
 
@@ -200,7 +200,9 @@ async fn bring_up(
         "the drivers to listen",
         Duration::from_secs(1),
         async || {
-            let silent = nodes.iter().find(|node| !node.at.driver_socket().exists());
+            let silent = nodes.iter().find(|node| {
+                node.shape().offer == Offer::DraDriver && !node.at.driver_socket().exists()
+            });
             Ok(silent.map_or(Look::Is(()), |node| {
                 Look::NotYet(format!("that of node {} does not", node.name()))
             }))
@@ -259,9 +261,11 @@ pub(crate) async fn start_node(running: &Running, node: &Node, waiter: &Waiter<'
         driver_root: &driver_root,
     };
     let programs = NodePrograms::lay(&node.at, &shared)?;
-    let driver = node.at.driver_launch();
-    let text = serde_json::to_string_pretty(&programs.driver).unwrap_or_default();
-    fs::write(&driver, text).map_err(Error::io("write", &driver))?;
+    for driver in &programs.drivers {
+        let file = node.at.launch(&driver.name);
+        let text = serde_json::to_string_pretty(driver).unwrap_or_default();
+        fs::write(&file, text).map_err(Error::io("write", &file))?;
+    }
     let init_spec = InitSpec {
         root: programs.root,
         control: node.at.control(),
@@ -367,7 +371,9 @@ pub(crate) async fn slices_published(
                 .await
                 .map_err(Error::kube("list ResourceSlices"))?
                 .items;
-            for node in nodes {
+            // What a device plugin offers stands in the Node, and is there with its registration.
+            let by_slices = |node: &&Node| node.shape().offer == Offer::DraDriver;
+            for node in nodes.iter().filter(by_slices) {
                 let newest = slices
                     .iter()
                     .filter(|s| s.spec.node_name.as_deref() == Some(node.name()));

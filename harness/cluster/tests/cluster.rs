@@ -104,6 +104,8 @@ impl World {
                     .parse()
                     .map_err(|e: gpu_model::NodeSpecError| e.to_string())?,
                 mig: true,
+                cut: vec![],
+                offer: cluster::Offer::default(),
             }],
             programs: programs()?,
             exe: None,

@@ -77,6 +77,8 @@ fn shape(name: &str, gpus: &str, mig: bool) -> NodeShape {
         name: name.into(),
         gpus: gpus.parse().expect("cards"),
         mig,
+        cut: vec![],
+        offer: cluster::Offer::default(),
     }
 }
 

@@ -84,7 +84,7 @@ fn killed(folder: &Path) {
         fs::write(folder.join("c1/state.json"), state.to_string()).expect("written");
     };
     let program = std::env::current_exe().expect("this program");
-    let wrapper = oci::install(folder, Path::new("/bin/true"), &program).expect("laid");
+    let wrapper = oci::install(folder, Path::new("/bin/true"), &program, None).expect("laid");
     let kill = |signal: &str| {
         let call = ["kill", "--all", "c1", signal];
         let done = Command::new(&wrapper)

@@ -127,12 +127,12 @@ impl Node {
         Ok(Self { name, folder })
     }
 
-    /// Lays a node of these cards as they are after a boot.
+    /// Lays a node of these cards as they are after a boot with this version of the driver.
     ///
     /// # Errors
     /// Cards that do not exist; a folder that cannot be written.
-    pub fn boot(name: &'static str, cards: &str, mig: bool) -> Result<Self, Error> {
-        Self::of(name, &booted(name, cards, mig)?)
+    pub fn boot(name: &'static str, cards: &str, mig: bool, driver: &str) -> Result<Self, Error> {
+        Self::of(name, &booted(name, cards, mig, driver)?)
     }
 
     /// The tree's folder.
@@ -151,7 +151,7 @@ pub fn machine(shape: &Shape) -> Result<Machine, Error> {
         node: shape.name.to_owned(),
         problem,
     };
-    let mut machine = booted(shape.name, shape.cards, false)?;
+    let mut machine = booted(shape.name, shape.cards, false, Machine::DRIVER_VERSION)?;
     let now = Now::from(std::time::SystemTime::now());
     for (index, profiles) in shape.cuts {
         let gpu = GpuIndex(*index);
@@ -175,7 +175,7 @@ pub fn machine(shape: &Shape) -> Result<Machine, Error> {
     Ok(machine)
 }
 
-fn booted(name: &str, cards: &str, mig: bool) -> Result<Machine, Error> {
+fn booted(name: &str, cards: &str, mig: bool, driver: &str) -> Result<Machine, Error> {
     let wrong = |problem: String| Error::Shape {
         node: name.to_owned(),
         problem,
@@ -186,6 +186,7 @@ fn booted(name: &str, cards: &str, mig: bool) -> Result<Machine, Error> {
     let options = Options {
         node: name.to_owned(),
         mig,
+        driver_version: driver.to_owned(),
         ..Options::default()
     };
     Ok(Machine::build(&cards, &options))

@@ -4,6 +4,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use cluster::MigStrategy;
+
 use crate::steps::catalogue;
 
 /// Why a value is refused.
@@ -24,7 +26,7 @@ pub(crate) struct Parameter {
 }
 
 /// Every parameter. Patterns have no group of their own: each is one capture.
-pub(crate) const PARAMETERS: [Parameter; 6] = [
+pub(crate) const PARAMETERS: [Parameter; 10] = [
     Parameter {
         name: "count",
         pattern: "-?[0-9]+",
@@ -53,6 +55,30 @@ pub(crate) const PARAMETERS: [Parameter; 6] = [
         name: "class",
         pattern: "\"[^\"]*\"",
         about: "the name of a DeviceClass, in quotes",
+        check: text,
+    },
+    Parameter {
+        name: "layout",
+        pattern: "\"[^\"]*\"",
+        about: "MIG profiles in the order in which a card is cut, in quotes, with commas",
+        check: layout,
+    },
+    Parameter {
+        name: "strategy",
+        pattern: "\"[^\"]*\"",
+        about: "a MIG strategy of the device plugin, in quotes: none, single or mixed",
+        check: strategy,
+    },
+    Parameter {
+        name: "resource",
+        pattern: "\"[^\"]*\"",
+        about: "an extended resource, in quotes, as nvidia.com/gpu",
+        check: resource,
+    },
+    Parameter {
+        name: "size",
+        pattern: "[0-9]+ MiB",
+        about: "`2048 MiB`",
         check: text,
     },
     Parameter {
@@ -134,6 +160,29 @@ fn model(value: &str) -> Result<(), Wrong> {
 
 fn profile(value: &str) -> Result<(), Wrong> {
     known(unquote(value), "MIG profile", &catalogue::profiles())
+}
+
+fn layout(value: &str) -> Result<(), Wrong> {
+    let profiles = catalogue::profiles();
+    unquote(value)
+        .split(',')
+        .try_for_each(|name| known(name.trim(), "MIG profile", &profiles))
+}
+
+fn strategy(value: &str) -> Result<(), Wrong> {
+    let all = MigStrategy::ALL.map(|strategy| strategy.name().to_owned());
+    known(unquote(value), "MIG strategy", &all)
+}
+
+fn resource(value: &str) -> Result<(), Wrong> {
+    match unquote(value).split_once('/') {
+        Some((domain, name)) if domain.contains('.') && !name.is_empty() => Ok(()),
+        _ => Err(Wrong {
+            message: format!("{value} is not the name of an extended resource"),
+            label: "has no domain".to_owned(),
+            help: "write it like `nvidia.com/gpu`".to_owned(),
+        }),
+    }
 }
 
 fn known(value: &str, what: &str, all: &[String]) -> Result<(), Wrong> {

@@ -68,6 +68,8 @@ impl ProcessCluster {
             name: wish.name.clone(),
             gpus,
             mig: wish.mig,
+            cut: wish.cut.clone(),
+            offer: wish.offer,
         })
     }
 }
@@ -130,6 +132,37 @@ impl Testbed for ProcessCluster {
             collect(attached)
                 .await
                 .map_err(|error| TestbedError::new(format!("kubectl exec {pod}: {error}")))
+        }
+        .boxed_local()
+    }
+
+    fn on_node<'a>(
+        &'a self,
+        node: &'a str,
+        argv: &'a [&'a str],
+    ) -> LocalBoxFuture<'a, Result<ExecOutput, TestbedError>> {
+        async move {
+            let running = self.running.read().await;
+            let running = running.as_ref().ok_or_else(gone)?;
+            let programs = running.programs();
+            let mut words: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
+            if let Some(first) = words.first_mut()
+                && let Ok(path) = programs.path(first)
+            {
+                *first = path.display().to_string();
+            }
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let output = running
+                .node(node)
+                .map_err(|error| wrapped(&error))?
+                .exec(&words)
+                .await
+                .map_err(|error| wrapped(&error))?;
+            Ok(ExecOutput {
+                code: Some(output.code),
+                stdout: output.stdout,
+                stderr: output.stderr,
+            })
         }
         .boxed_local()
     }

@@ -16,7 +16,7 @@ use crate::plan::{Plan, PlannedScenario};
 use crate::registry::Registry;
 use crate::steps::card::leftovers;
 use crate::steps::nodes_of;
-use crate::testbed::{NodeWish, Testbed, TestbedError};
+use crate::testbed::{NodeCards, NodeWish, Testbed, TestbedError};
 use crate::wait::{Probe, until};
 use crate::world::World;
 use crate::{evidence, picture};
@@ -287,7 +287,7 @@ impl Runner {
         let keep = self.options.keep_on_failure && matches!(verdict, Verdict::Failed(_));
         if !keep
             && verdict != Verdict::Interrupted
-            && let Err(failure) = teardown(testbed.as_ref(), world.namespace()).await
+            && let Err(failure) = teardown(testbed.as_ref(), world.namespace(), &world.nodes).await
             // A scenario that failed before has said what matters; one that passed has left something behind.
             && verdict == Verdict::Passed
         {
@@ -363,7 +363,11 @@ impl Runner {
 }
 
 /// Ends all pods of the namespace, waits until their devices are free and the cards are clean, and drops the namespace.
-async fn teardown(testbed: &dyn Testbed, namespace: &str) -> Result<(), Failure> {
+async fn teardown(
+    testbed: &dyn Testbed,
+    namespace: &str,
+    nodes: &[NodeWish],
+) -> Result<(), Failure> {
     let pods: Api<Pod> = Api::namespaced(testbed.client(), namespace);
     let api = |what: &str, error: &kube::Error| {
         Failure::new(format!("tear-down: cannot {what}: {error}"))
@@ -412,6 +416,12 @@ async fn teardown(testbed: &dyn Testbed, namespace: &str) -> Result<(), Failure>
                 .cards()
                 .await
                 .map_err(|error| Failure::new(error.message))?;
+            // What a node was cut into at its boot is no trace of the scenario.
+            let cut = |node: &NodeCards| {
+                let wish = nodes.iter().find(|wish| wish.name == node.node);
+                wish.is_some_and(|wish| !wish.cut.is_empty())
+            };
+            let cards: Vec<NodeCards> = cards.into_iter().filter(|node| !cut(node)).collect();
             lines.extend(leftovers(&crate::allocation::held(&claims.items), &cards));
             Ok(if lines.is_empty() {
                 Probe::Ready(())

@@ -15,6 +15,12 @@ pub struct NodeWish {
     pub cards: Vec<(String, usize)>,
     /// MIG mode is on at boot, on the cards that have it.
     pub mig: bool,
+    /// Profiles of the GPU instances that each card in MIG mode has from the boot on.
+    #[serde(default)]
+    pub cut: Vec<String>,
+    /// Who offers the cards to Kubernetes.
+    #[serde(default)]
+    pub offer: cluster::Offer,
 }
 
 /// What NVML says on a node: the card itself, apart from everything that Kubernetes believes of it.
@@ -166,6 +172,13 @@ pub trait Testbed: Send + Sync {
         &'a self,
         namespace: &'a str,
         pod: &'a str,
+        argv: &'a [&'a str],
+    ) -> LocalBoxFuture<'a, Result<ExecOutput, TestbedError>>;
+
+    /// Runs a program on a node, beside its kubelet: one of the node's own, or a component by its name.
+    fn on_node<'a>(
+        &'a self,
+        node: &'a str,
         argv: &'a [&'a str],
     ) -> LocalBoxFuture<'a, Result<ExecOutput, TestbedError>>;
 

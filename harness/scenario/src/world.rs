@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Event, Namespace, Pod, ServiceAccount};
+use k8s_openapi::api::core::v1::{Event, Namespace, Node, Pod, ServiceAccount};
 use k8s_openapi::api::resource::v1::{ResourceClaim, ResourceClaimTemplate, ResourceSlice};
 use kube::api::{Api, DeleteParams, ListParams, PostParams};
 use report::Failure;
@@ -18,6 +18,8 @@ use crate::wait::{Probe, until};
 
 /// Image of the test pods; the cluster brings it.
 const IMAGE: &str = "sliceproof.local/gpu-test:1";
+/// Annotation by which a pod puts load on its devices.
+const LOAD: &str = "fakegpu.sliceproof/load";
 /// Label of every object that a scenario makes.
 const LABEL: &str = "sliceproof.local/scenario";
 
@@ -30,6 +32,8 @@ pub(crate) enum Ask {
     WholeCard,
     /// Whatever a class admits.
     Class(String),
+    /// One of an extended resource, without a claim.
+    Resource(String),
 }
 
 impl Ask {
@@ -38,6 +42,7 @@ impl Ask {
             Self::Profile(profile) => profile.clone(),
             Self::WholeCard => "a whole card".to_owned(),
             Self::Class(class) => format!("any of {class}"),
+            Self::Resource(resource) => resource.clone(),
         }
     }
 
@@ -45,7 +50,7 @@ impl Ask {
         match self {
             Self::Profile(_) => "mig.nvidia.com",
             Self::WholeCard => "gpu.nvidia.com",
-            Self::Class(class) => class,
+            Self::Class(class) | Self::Resource(class) => class,
         }
     }
 
@@ -53,7 +58,7 @@ impl Ask {
         let name = match self {
             Self::Profile(profile) => format!("one-{profile}"),
             Self::WholeCard => "whole-card".to_owned(),
-            Self::Class(class) => format!("any-{class}"),
+            Self::Class(class) | Self::Resource(class) => format!("any-{class}"),
         };
         name.to_lowercase()
             .chars()
@@ -115,6 +120,10 @@ impl World {
     #[must_use]
     pub fn testbed(&self) -> &dyn Testbed {
         self.testbed.as_ref()
+    }
+
+    pub(crate) fn node_objects(&self) -> Api<Node> {
+        Api::all(self.testbed.client())
     }
 
     pub(crate) fn pods(&self) -> Api<Pod> {
@@ -222,6 +231,16 @@ impl World {
         ask: Ask,
         before: Option<Vec<(String, String)>>,
     ) -> Result<(), Failure> {
+        self.claim_and_load(ask, before, None).await
+    }
+
+    /// As [`World::claim`], with the annotation that puts load on the pod's devices.
+    pub(crate) async fn claim_and_load(
+        &mut self,
+        ask: Ask,
+        before: Option<Vec<(String, String)>>,
+        load: Option<&str>,
+    ) -> Result<(), Failure> {
         let template = ask.template();
         if !self.templates.contains(&template) {
             let mut exactly = json!({ "deviceClassName": ask.class() });
@@ -242,22 +261,46 @@ impl World {
                 .map_err(|error| api("create the ResourceClaimTemplate", &error))?;
             self.templates.push(template.clone());
         }
+        let claims = json!([{ "name": "gpu", "resourceClaimTemplateName": template }]);
+        let resources = json!({ "claims": [{ "name": "gpu" }] });
+        self.pod(ask, before, claims, resources, load).await
+    }
+
+    /// Creates a pod that asks for one of an extended resource; does not wait for anything.
+    pub(crate) async fn ask(&mut self, resource: &str, load: Option<&str>) -> Result<(), Failure> {
+        let resources = json!({ "limits": { resource: "1" } });
+        let ask = Ask::Resource(resource.to_owned());
+        self.pod(ask, None, json!([]), resources, load).await
+    }
+
+    async fn pod(
+        &mut self,
+        ask: Ask,
+        before: Option<Vec<(String, String)>>,
+        claims: serde_json::Value,
+        resources: serde_json::Value,
+        load: Option<&str>,
+    ) -> Result<(), Failure> {
         let name = format!("pod-{}", self.made.len() + 1);
+        let annotations = match load {
+            Some(load) => json!({ LOAD: load }),
+            None => json!({}),
+        };
         let pod = object(json!({
-            "metadata": { "name": name, "labels": { LABEL: "yes" } },
+            "metadata": { "name": name, "labels": { LABEL: "yes" }, "annotations": annotations },
             "spec": {
                 "restartPolicy": "Never",
                 "terminationGracePeriodSeconds": 2,
                 "automountServiceAccountToken": false,
                 "enableServiceLinks": false,
-                "resourceClaims": [{ "name": "gpu", "resourceClaimTemplateName": template }],
+                "resourceClaims": claims,
                 "containers": [{
                     "name": "main",
                     "image": IMAGE,
                     "imagePullPolicy": "Never",
                     // The shell is process 1 and must obey SIGTERM itself: process 1 has no default action.
                     "command": ["sh", "-c", "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done"],
-                    "resources": { "claims": [{ "name": "gpu" }] }
+                    "resources": resources
                 }]
             }
         }))?;
@@ -291,6 +334,28 @@ impl World {
             made.ended = true;
         }
         Ok(())
+    }
+
+    /// Runs a program on a node to its good end; its standard output.
+    pub(crate) async fn on_node(&self, node: &str, argv: &[&str]) -> Result<String, Failure> {
+        let program = argv.first().copied().unwrap_or_default();
+        let output = self
+            .testbed
+            .on_node(node, argv)
+            .await
+            .map_err(|error| self.broken_by(&error))?;
+        if output.code == Some(0) {
+            return Ok(output.stdout);
+        }
+        Err(Failure::new(format!("{program} failed on {node}")).versus(
+            "exit code 0",
+            format!(
+                "exit code {}: {}{}",
+                output.code.unwrap_or(-1),
+                output.stdout,
+                output.stderr
+            ),
+        ))
     }
 
     /// Waits until these pods are gone from the API.

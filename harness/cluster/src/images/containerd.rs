@@ -71,6 +71,8 @@ disabled_plugins = [
     default_runtime_name = "runc"
     [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
       runtime_type = "io.containerd.runc.v2"
+      # Pods' wishes for load on their fake cards, for the wrapper.
+      pod_annotations = ["fakegpu.sliceproof/*"]
       [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]
         BinaryName = {binary}
         SystemdCgroup = false

@@ -14,6 +14,7 @@ use crate::{
     control_plane::{environment, inner_server, path},
     error::{Error, Result},
     images, kubeconfig, net,
+    node::driver::DEVICE_PLUGIN,
     ns::root::{Root, machine_id},
     oci,
     pki::{Authority, Subject},
@@ -60,9 +61,9 @@ impl NodeDir {
         self.dir.join("init.json")
     }
 
-    /// How the driver is started, for whoever restarts it.
-    pub(crate) fn driver_launch(&self) -> PathBuf {
-        self.dir.join("driver.json")
+    /// How a driver is started, for whoever restarts it.
+    pub(crate) fn launch(&self, program: &str) -> PathBuf {
+        self.dir.join(format!("{program}.json"))
     }
 
     /// Where the driver listens once it has read the cards.
@@ -86,7 +87,8 @@ pub(crate) struct NodePrograms {
     /// `ctr images import`, to be run to its end once containerd listens.
     pub import: Vec<String>,
     pub kubelet: Launch,
-    pub driver: Launch,
+    /// The drivers that the node may have; one at a time runs.
+    pub drivers: Vec<Launch>,
     pub root: Root,
 }
 
@@ -115,7 +117,14 @@ impl NodePrograms {
             make(&node.dir.join(dir))?;
         }
         link("/run", &node.var().join("run"))?;
-        let wrapper = oci::install(&node.dir.join("bin"), &own_runc(shared)?, shared.exe)
+        let state = gpu_host::HostTree::open(&node.host())
+            .map(|tree| tree.state_path())
+            .map_err(|e| Error::Gpu {
+                doing: format!("find the state file of node {}", node.name),
+                message: e.to_string(),
+            })?;
+        let runc = own_runc(shared)?;
+        let wrapper = oci::install(&node.dir.join("bin"), &runc, shared.exe, Some(&state))
             .map_err(|e| Error::Images(e.to_string()))?;
         let bin = node.dir.join("bin");
         let cni_bin = node.dir.join("bin/cni");
@@ -192,14 +201,42 @@ impl NodePrograms {
                 "--kube-api-burst=100".into(),
                 "-v=4".into(),
             ],
-            env,
+            env: env.clone(),
             log: node.log("gpu-kubelet-plugin"),
         };
+        let mut drivers = vec![driver];
+        // Not every cluster has it; who asks for it then is told that it is missing.
+        if let Ok(plugin) = shared.programs.path(DEVICE_PLUGIN) {
+            drivers.push(Launch {
+                name: DEVICE_PLUGIN.into(),
+                argv: vec![
+                    path(plugin),
+                    format!("--nvidia-driver-root={}", path(shared.driver_root)),
+                    format!("--driver-root-ctr-path={}", path(shared.driver_root)),
+                    "--device-discovery-strategy=nvml".into(),
+                    // The runtime puts devices and libraries into containers by CDI: no runtime of NVIDIA's is needed.
+                    "--device-list-strategy=cdi-cri".into(),
+                    format!(
+                        "--nvidia-cdi-hook-path={}",
+                        path(shared.programs.path("nvidia-cdi-hook")?)
+                    ),
+                ],
+                // It asks the loader for the library before it looks into the driver root.
+                env: env
+                    .into_iter()
+                    .chain([(
+                        "LD_LIBRARY_PATH".into(),
+                        path(&node.host().join(gpu_host::LIBRARIES)),
+                    )])
+                    .collect(),
+                log: node.log(DEVICE_PLUGIN),
+            });
+        }
         Ok(NodePrograms {
             containerd,
             import,
             kubelet,
-            driver,
+            drivers,
             root: root(node, shared, &wrapper, &cni_bin)?,
         })
     }

@@ -1,16 +1,22 @@
-//! The DRA driver of a node that runs: stopping, starting, and knowing whether the kubelet has it.
-//! Not what it publishes (`start::slices_published`).
+//! The driver of a node that runs, be it the DRA driver or the device plugin: stopping, starting, and knowing whether the
+//! kubelet has it. Not what it publishes (`start::slices_published`).
 //! Reads the kubelet's log and the driver's checkpoint from outside the node's namespaces.
 use std::{fs, time::Duration};
 
 use crate::{
     error::{Error, Result},
     progress::Silent,
+    rpc::Launch,
     running::{Node, first_ended},
+    spec::Offer,
     wait::{Look, Waiter},
 };
 
 const DRIVER: &str = "gpu-kubelet-plugin";
+pub(crate) const DEVICE_PLUGIN: &str = "nvidia-device-plugin";
+
+/// What the kubelet's log says of a device plugin that registers, once for each resource.
+const PLUGIN_REGISTERED: &str = "\"Got registration request from device plugin with resource\"";
 
 /// What the driver may take to end.
 const GRACE: Duration = Duration::from_secs(5);
@@ -35,19 +41,38 @@ impl Node {
 
     /// By SIGTERM, on which it removes its sockets.
     pub(crate) async fn stop_driver(&self) -> Result<()> {
+        self.control.stop(DEVICE_PLUGIN, GRACE).await?;
         self.control.stop(DRIVER, GRACE).await
     }
 
     pub(crate) async fn start_driver(&self) -> Result<Started> {
-        let file = self.at.driver_launch();
-        let text = fs::read_to_string(&file).map_err(Error::io("read", &file))?;
-        let launch = serde_json::from_str(&text).map_err(|e| Error::Init {
-            doing: format!("read {}", file.display()),
-            message: e.to_string(),
-        })?;
+        let launch = match self.shape().offer {
+            Offer::DraDriver => self.launch(DRIVER)?,
+            Offer::DevicePlugin(strategy) => {
+                let mut launch = self.launch(DEVICE_PLUGIN)?;
+                launch
+                    .argv
+                    .push(format!("--mig-strategy={}", strategy.name()));
+                launch
+            }
+        };
         let log_length = fs::metadata(self.log("kubelet")).map_or(0, |m| m.len());
         self.control.start(launch).await?;
         Ok(Started { log_length })
+    }
+
+    fn launch(&self, program: &str) -> Result<Launch> {
+        let file = self.at.launch(program);
+        let text = fs::read_to_string(&file).map_err(|source| match source.kind() {
+            std::io::ErrorKind::NotFound => Error::MissingComponent {
+                name: program.to_owned(),
+            },
+            _ => Error::io("read", &file)(source),
+        })?;
+        serde_json::from_str(&text).map_err(|e| Error::Init {
+            doing: format!("read {}", file.display()),
+            message: e.to_string(),
+        })
     }
 
     /// Waits until the kubelet has registered the driver that was started. Before that a pod with a claim fails to be
@@ -72,13 +97,16 @@ impl Node {
                 let from = usize::try_from(started.log_length)
                     .unwrap_or(0)
                     .min(log.len());
-                Ok(
-                    match last_registration(&String::from_utf8_lossy(&log[from..])) {
-                        Some(true) => Look::Is(()),
-                        Some(false) => Look::NotYet("the earlier one is unregistered".into()),
-                        None => Look::NotYet("it has not seen it".into()),
-                    },
-                )
+                let log = String::from_utf8_lossy(&log[from..]);
+                let seen = match self.shape().offer {
+                    Offer::DraDriver => last_registration(&log),
+                    Offer::DevicePlugin(_) => log.contains(PLUGIN_REGISTERED).then_some(true),
+                };
+                Ok(match seen {
+                    Some(true) => Look::Is(()),
+                    Some(false) => Look::NotYet("the earlier one is unregistered".into()),
+                    None => Look::NotYet("it has not seen it".into()),
+                })
             })
             .await
     }

@@ -15,6 +15,16 @@ pub(super) enum Call {
         /// The process file.
         process: PathBuf,
     },
+    /// `start ID`: its load begins.
+    Start {
+        /// The container.
+        id: String,
+    },
+    /// `delete ID`: its load is over.
+    Delete {
+        /// The container.
+        id: String,
+    },
     /// `kill ID KILL`: what runc would kill by cgroup is to be killed.
     Kill {
         /// The container.
@@ -100,6 +110,17 @@ impl Command {
                     _ => Call::Other,
                 }
             }
+            Some((name @ ("start" | "delete"), rest)) => match flags(rest, &[]).1 {
+                [id] => {
+                    let id = id.to_string_lossy().into_owned();
+                    if name == "start" {
+                        Call::Start { id }
+                    } else {
+                        Call::Delete { id }
+                    }
+                }
+                _ => Call::Other,
+            },
             _ => Call::Other,
         };
         Command { call, log, root }
@@ -197,7 +218,14 @@ mod tests {
                 format!("{global} exec c1 prog --process /not/ours"),
                 Call::Other,
             ),
-            (format!("{global} start c1"), Call::Other),
+            (
+                format!("{global} start c1"),
+                Call::Start { id: "c1".into() },
+            ),
+            (
+                format!("{global} delete --force c1"),
+                Call::Delete { id: "c1".into() },
+            ),
             (
                 format!("{global} kill --all c1 9"),
                 Call::Kill { id: "c1".into() },

@@ -45,6 +45,22 @@ pub enum Error {
         /// The version that is understood.
         known: u32,
     },
+    /// The annotation that asks for load cannot be read.
+    #[error(
+        "annotation fakegpu.sliceproof/load {text:?}: {problem}; write it like \"utilization=80,memory=2GiB\""
+    )]
+    Load {
+        /// The annotation.
+        text: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The cards do not take the load that the annotation asks for.
+    #[error("annotation fakegpu.sliceproof/load: {why}")]
+    LoadRefused {
+        /// What the card says.
+        why: String,
+    },
     /// runc could not be started.
     #[error("starting runc {}: {source}; check it with `sliceproof components path runc`", path.display())]
     Exec {

@@ -1,5 +1,6 @@
 //! The OCI runtime wrapper and the container hook: they fit containerd's bundles to a user namespace with one mapped id.
-//! Not a runtime: the real runc makes every container; what is none of `create`, `run`, `exec` and `kill` goes to it unread.
+//! Not a runtime: the real runc makes every container; what is none of `create`, `run`, `start`, `exec`, `kill` and `delete` goes
+//! to it unread.
 //! Data comes from the bundle's `config.json` and the JSON file beside the wrapper's symlink, and goes to runc by `exec`.
 //!
 //! containerd starts the wrapper through its `BinaryName` option. [`install`] lays the symlink and its settings; the
@@ -16,6 +17,7 @@ mod command;
 mod error;
 mod hook;
 mod kill;
+mod load;
 mod surroundings;
 mod wrapper;
 

@@ -16,6 +16,7 @@ use super::adapt::{adapt, adapt_process, device_paths};
 use super::command::{Call, Command};
 use super::error::Error;
 use super::kill::kill_all;
+use super::load;
 use super::surroundings::Surroundings;
 
 /// What the wrapper must know, kept in a file beside its symlink because the shim hands on little of its environment.
@@ -28,11 +29,14 @@ pub(super) struct Settings {
     pub runc: PathBuf,
     /// The program that serves the container hook, normally the same as the wrapper's.
     pub hook: PathBuf,
+    /// The state file of the node's fake cards, on which pods' annotations put load.
+    #[serde(default)]
+    pub state: Option<PathBuf>,
 }
 
 impl Settings {
     /// The version that this program writes and reads.
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn file_for(wrapper: &Path) -> PathBuf {
         wrapper.with_extension("json")
@@ -53,17 +57,23 @@ impl Settings {
 }
 
 /// Lays the wrapper into `folder`: a symlink to `program` (ours, which also serves the hook) and the settings, which name the
-/// real `runc`, beside it. Returns the path for containerd's
+/// real `runc` and the `state` file of the fake cards, beside it. Returns the path for containerd's
 /// `BinaryName`. Laying it again over an older one is fine.
 ///
 /// # Errors
 /// When the folder cannot be written.
-pub fn install(folder: &Path, runc: &Path, program: &Path) -> Result<PathBuf, Error> {
+pub fn install(
+    folder: &Path,
+    runc: &Path,
+    program: &Path,
+    state: Option<&Path>,
+) -> Result<PathBuf, Error> {
     let wrapper = folder.join(WRAPPER);
     let settings = Settings {
         version: Settings::VERSION,
         runc: runc.into(),
         hook: program.into(),
+        state: state.map(Into::into),
     };
     write_json(
         &Settings::file_for(&wrapper),
@@ -101,6 +111,8 @@ fn run(argv: &[OsString], command: &Command) -> Result<Infallible, Error> {
         Call::Create { bundle } => {
             let file = bundle.join("config.json");
             let spec: Value = read_json(&file, "bundle")?;
+            // Said before anything of the container exists.
+            load::wish(&spec)?;
             let node = Surroundings::observe(device_paths(&spec), Some(settings.hook.clone()));
             write_json(&file, "bundle", &adapt(spec, bundle, &node))?;
         }
@@ -111,6 +123,16 @@ fn run(argv: &[OsString], command: &Command) -> Result<Infallible, Error> {
                 "process file",
                 &adapt_process(spec, &Surroundings::observe([], None)),
             )?;
+        }
+        Call::Start { id } => {
+            if let Some(state) = &settings.state {
+                load::begin(state, &command.root.join(id))?;
+            }
+        }
+        Call::Delete { id } => {
+            if let Some(state) = &settings.state {
+                load::end(state, &command.root.join(id));
+            }
         }
         Call::Kill { id } => kill_all(&command.root.join(id)),
         Call::Other => {}
@@ -172,6 +194,7 @@ mod tests {
             folder.path(),
             Path::new("/no/such/runc"),
             Path::new("/bin/true"),
+            None,
         )
         .expect("laid");
         (folder, wrapper)
@@ -189,7 +212,13 @@ mod tests {
     fn it_is_laid_twice_without_complaint_and_finds_its_settings() {
         let (folder, wrapper) = lay();
         assert_eq!(
-            install(folder.path(), Path::new("/runc"), Path::new("/bin/false")).expect("laid"),
+            install(
+                folder.path(),
+                Path::new("/runc"),
+                Path::new("/bin/false"),
+                Some(Path::new("/state"))
+            )
+            .expect("laid"),
             wrapper
         );
         assert_eq!(
@@ -200,9 +229,10 @@ mod tests {
         assert_eq!(
             settings,
             Settings {
-                version: 1,
+                version: 2,
                 runc: "/runc".into(),
-                hook: "/bin/false".into()
+                hook: "/bin/false".into(),
+                state: Some("/state".into())
             }
         );
     }
@@ -303,7 +333,7 @@ mod tests {
             run(&argv(&wrapper, &[]), &call),
             Err(Error::Version {
                 found: 9,
-                known: 1,
+                known: 2,
                 ..
             })
         ));

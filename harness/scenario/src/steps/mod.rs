@@ -4,6 +4,8 @@
 
 pub(crate) mod card;
 pub(crate) mod catalogue;
+mod device_plugin;
+mod load;
 mod node;
 mod order;
 mod pod;
@@ -20,5 +22,7 @@ pub fn registry() -> Registry {
     pod::register(&mut steps);
     card::register(&mut steps);
     order::register(&mut steps);
+    device_plugin::register(&mut steps);
+    load::register(&mut steps);
     steps
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use report::Failure;
 
+use super::device_plugin;
 use crate::allocation::{Named, PublishedPool, named};
 use crate::registry::{Args, Kind, Registry, StepResult};
 use crate::testbed::NodeWish;
@@ -57,15 +58,17 @@ pub(crate) fn nodes_of(expression: &str, args: &Args) -> Option<Vec<NodeWish>> {
     match expression {
         PARTITIONABLE => Some(wish(args, true)),
         PLAIN => Some(wish(args, false)),
-        _ => None,
+        other => device_plugin::nodes_of(other, args),
     }
 }
 
-fn wish(args: &Args, mig: bool) -> Vec<NodeWish> {
+pub(super) fn wish(args: &Args, mig: bool) -> Vec<NodeWish> {
     vec![NodeWish {
         name: "node-1".to_owned(),
         cards: vec![(args.text("model").to_owned(), args.count())],
         mig,
+        cut: Vec::new(),
+        offer: cluster::Offer::default(),
     }]
 }
 

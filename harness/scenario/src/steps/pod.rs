@@ -77,7 +77,7 @@ pub(super) fn register(steps: &mut Registry) {
             let (gpus, migs) = (counts.first().copied().unwrap_or(0), counts.get(1).copied().unwrap_or(0));
             Box::pin(sees(world, gpus, migs))
         })
-        .doc("`nvidia-smi -L` in each running pod lists exactly that, the listed UUIDs are those of the claimed devices on the node, and no two pods list the same device.")
+        .doc("`nvidia-smi -L` in each running pod lists exactly that, the listed UUIDs are those of the claimed devices on the node (of devices on the node, where a pod asks for a resource), and no two pods list the same device.")
         .example("Then each running pod sees 1 GPU and 1 MIG device");
     steps
         .add(Kind::Then, "each running pod sees {count} GPU(s) and no MIG device", |world, args| Box::pin(sees(world, args.count(), 0)))
@@ -337,6 +337,15 @@ async fn sees(world: &mut World, gpus: usize, migs: usize) -> StepResult {
             .into_iter()
             .map(str::to_owned)
             .collect();
+        if let Some(Ask::Resource(_)) = world.ask_of(pod) {
+            // Which device the kubelet gave is between it and the plugin; it must be one of the node.
+            let known = on_cards(&cards);
+            given = listed
+                .iter()
+                .filter(|uuid| known.contains(uuid))
+                .cloned()
+                .collect();
+        }
         given.sort();
         listed.sort();
         if given != listed {
@@ -424,6 +433,20 @@ fn given(sight: &Sight, pod: &str, nodes: &[NodeCards]) -> Vec<String> {
                     .map_or(missing, |instance| instance.mig_uuids.clone()),
                 None => missing,
             }
+        })
+        .collect()
+}
+
+/// Every UUID that NVML has on the nodes.
+fn on_cards(nodes: &[NodeCards]) -> Vec<String> {
+    let cards = nodes.iter().flat_map(|node| &node.cards);
+    cards
+        .flat_map(|card| {
+            let parts = card
+                .instances
+                .iter()
+                .flat_map(|part| part.mig_uuids.clone());
+            parts.chain([card.uuid.clone()])
         })
         .collect()
 }

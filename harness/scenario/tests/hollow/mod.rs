@@ -148,6 +148,19 @@ impl Testbed for Hollow {
         .boxed_local()
     }
 
+    fn on_node<'a>(
+        &'a self,
+        node: &'a str,
+        _: &'a [&'a str],
+    ) -> LocalBoxFuture<'a, Result<ExecOutput, TestbedError>> {
+        async move {
+            Err(TestbedError::new(format!(
+                "{node} is hollow: no program runs on it"
+            )))
+        }
+        .boxed_local()
+    }
+
     fn evidence<'a>(&'a self, folder: &'a Path) -> LocalBoxFuture<'a, Result<(), TestbedError>> {
         let written = std::fs::create_dir_all(folder)
             .and_then(|()| std::fs::write(folder.join("driver.log"), "hollow\n"));
