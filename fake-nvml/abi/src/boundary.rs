@@ -28,14 +28,14 @@ pub(crate) trait Calling: Sized {
 pub(crate) fn with_view(calling: impl Calling, body: impl FnOnce(&View) -> Result) -> Return {
     guard(|| {
         view::with_current(|view| {
-            let watch = view
-                .watches_calls()
-                .then(|| watch(view, &calling))
-                .transpose()?;
+            let watch = match view.watches_calls() {
+                false => None,
+                true => Some(watch(view, &calling)?),
+            };
             let result = body(view);
             match watch {
-                Some(watch) => watch.over(result, &|line| calling.show(line)),
                 None => result,
+                Some(watch) => over(watch, result, &calling),
             }
         })
     })
@@ -55,8 +55,8 @@ pub(crate) fn with_session(
         })?;
         let result = session::current().and_then(|(session, _)| body(session));
         match watch {
-            Some(watch) => watch.over(result, &|line| calling.show(line)),
             None => result,
+            Some(watch) => over(watch, result, &calling),
         }
     })
 }
@@ -81,10 +81,17 @@ pub(crate) fn free<C: Calling>(calling: C, body: impl FnOnce() -> Result) -> Ret
 }
 
 #[cold]
-fn watch<C: Calling>(view: &View, calling: &C) -> Result<Watch> {
+#[inline(never)]
+fn watch<C: Calling>(view: &View, calling: &C) -> Result<Box<Watch>> {
     Watch::begin(view.session(), view.machine(), C::FUNCTION, &|line| {
         calling.show(line)
     })
+}
+
+#[cold]
+#[inline(never)]
+fn over<C: Calling>(watch: Box<Watch>, result: Result, calling: &C) -> Result {
+    watch.over(result, &|line| calling.show(line))
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ impl Watch {
         machine: &Machine,
         function: &'static str,
         show: &dyn Fn(&mut Line),
-    ) -> Result<Self> {
+    ) -> Result<Box<Self>> {
         let started = Instant::now();
         let mut line = Line::default();
         show(&mut line);
@@ -51,13 +51,13 @@ impl Watch {
         let action = faults.decide(&call, session.now(machine), |rule| {
             session.count(faults.id, rule)
         });
-        let watch = Self {
+        let watch = Box::new(Self {
             session,
             function,
             started,
             process: call.process.to_owned(),
             log: machine.log.then_some(line.text),
-        };
+        });
         let Some(action) = action else {
             return Ok(watch);
         };
@@ -77,7 +77,7 @@ impl Watch {
 
     /// After the call: notes it down if the log is on, and hands its answer on.
     #[cold]
-    pub(crate) fn over(self, result: Result, show: &dyn Fn(&mut Line)) -> Result {
+    pub(crate) fn over(self: Box<Self>, result: Result, show: &dyn Fn(&mut Line)) -> Result {
         let Some(asked) = self.log else { return result };
         let mut answers = Line {
             answers: true,

@@ -2,7 +2,7 @@
 //! Not the state itself (`gpu_store`), and never changed: a change of the state makes a new view.
 //! Each thread keeps the view it used last; as long as the state's generation stands, a getter costs two atomic loads.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::sync::Arc;
 
 use gpu_model::{
@@ -26,7 +26,10 @@ pub(crate) struct View {
     watches_calls: bool,
     /// It may grow old without a change of the state file: a timed fault comes due, or a process with a load ends.
     ages: bool,
-    made: Now,
+    /// When the next timed fault comes due.
+    due: Option<Now>,
+    /// When it is to be looked again whether the processes with loads live.
+    stays: Option<Now>,
     sight: Sight,
     gpus: Vec<GpuView>,
     /// Positions in `gpus` of those that are listed, in NVML's order.
@@ -65,9 +68,74 @@ pub(crate) enum Target<'v> {
 static LATEST: ForkLock<Option<Arc<View>>> = ForkLock::new(None);
 
 thread_local! {
-    static MINE: RefCell<Option<Arc<View>>> = const { RefCell::new(None) };
+    /// Has no destructor, so that reaching it costs an address and nothing else.
+    static MINE: Mine = const {
+        Mine {
+            view: Cell::new(core::ptr::null()),
+            held: Cell::new(0),
+            shown: Cell::new(None),
+        }
+    };
+    static THREAD_END: ThreadEnd = const { ThreadEnd };
+}
+
+/// What a thread keeps.
+struct Mine {
+    /// The view it used last (`Arc::into_raw`, owned), or null.
+    view: Cell<*const View>,
+    /// Calls of this thread that stand on the view now; more than one only where a signal's handler asks too.
+    held: Cell<u32>,
     /// What a GPU showed when this thread asked last: a monitor asks for ten values in a row.
-    static SHOWN: Cell<Option<(Shown, Telemetry)>> = const { Cell::new(None) };
+    shown: Cell<Option<(Shown, Telemetry)>>,
+}
+
+impl Mine {
+    /// The view that was made last, from now on this thread's.
+    #[cold]
+    #[inline(never)]
+    fn renew(&self) -> Result<&View> {
+        let view = Arc::into_raw(latest()?);
+        let old = self.view.replace(view);
+        if !old.is_null() && self.held.get() == 0 {
+            // SAFETY: `view` owns what it holds, and no call stands on it. If one does (the state changed under a call that a
+            // signal's handler has interrupted) it is left for good.
+            drop(unsafe { Arc::from_raw(old) });
+        }
+        // Registers the destructor; a thread that is already past it (a destructor of the client's asks) leaves its view for good.
+        let _ = THREAD_END.try_with(|_| ());
+        // SAFETY: just made; it lives until this thread renews it or ends, neither of which it does while it is held.
+        Ok(unsafe { &*view })
+    }
+
+    fn hold(&self) -> Held<'_> {
+        self.held.set(self.held.get().wrapping_add(1));
+        Held(self)
+    }
+}
+
+/// As long as it lives, the thread's view does.
+struct Held<'m>(&'m Mine);
+
+impl Drop for Held<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.held.set(self.0.held.get().wrapping_sub(1));
+    }
+}
+
+/// Lets go of the thread's view.
+struct ThreadEnd;
+
+impl Drop for ThreadEnd {
+    fn drop(&mut self) {
+        let _ = MINE.try_with(|mine| {
+            let view = mine.view.replace(core::ptr::null());
+            if !view.is_null() && mine.held.get() == 0 {
+                // SAFETY: as in `renew`.
+                drop(unsafe { Arc::from_raw(view) });
+            }
+        });
+    }
 }
 
 /// How long a view with loads of real processes serves before it is looked again whether they live, in microseconds.
@@ -94,21 +162,15 @@ pub(crate) fn with_current<T>(body: impl FnOnce(&View) -> Result<T>) -> Result<T
     if cycle == 0 {
         return Err(Status::Uninitialized);
     }
-    let mut body = Some(body);
-    let in_thread = MINE.try_with(|mine| {
-        if !mine.borrow().as_ref().is_some_and(|view| view.is_of(cycle)) {
-            *mine.borrow_mut() = Some(latest()?);
-        }
-        match (&*mine.borrow(), body.take()) {
-            (Some(view), Some(body)) => body(view),
-            _ => Err(Status::Unknown),
-        }
-    });
-    match (in_thread, body) {
-        // The thread is ending and its own data are gone: what a destructor of the client's asks is answered all the same.
-        (Err(_), Some(body)) => body(&*latest()?),
-        (answer, _) => answer.unwrap_or(Err(Status::Unknown)),
-    }
+    MINE.with(|mine| {
+        // SAFETY: `view` owns what it holds and lets go of it only in `renew` and when the thread ends.
+        let view = match unsafe { mine.view.get().as_ref() } {
+            Some(view) if view.is_of(cycle) => view,
+            _ => mine.renew()?,
+        };
+        let _held = mine.hold();
+        body(view)
+    })
 }
 
 /// The view of now, made if nobody has made it yet.
@@ -145,6 +207,8 @@ impl View {
         let made = clock::now();
         let snapshot = session.current()?;
         let machine = &snapshot.machine;
+        let due = machine.next_due();
+        let stays = machine.has_real_loads().then_some(Now(made.0 + LOADS_STAY));
         let (sight, seen) = session.seen();
         let mut gpus = Vec::with_capacity(machine.gpus.len());
         let mut listed = Vec::new();
@@ -163,8 +227,9 @@ impl View {
             session,
             cycle,
             watches_calls: machine.watches_calls(),
-            ages: machine.next_due().is_some() || machine.has_real_loads(),
-            made,
+            ages: due.is_some() || stays.is_some(),
+            due,
+            stays,
             sight,
             gpus,
             listed,
@@ -181,9 +246,8 @@ impl View {
 
     #[cold]
     fn is_old(&self) -> bool {
-        let machine = self.machine();
-        machine.next_due().is_some_and(|due| due <= self.now())
-            || machine.has_real_loads() && clock::now().since(self.made) >= LOADS_STAY
+        self.due.is_some_and(|due| due <= self.now())
+            || self.stays.is_some_and(|until| until <= clock::now())
     }
 
     #[inline]
@@ -242,6 +306,7 @@ impl View {
     }
 
     /// What the GPU shows now.
+    #[inline]
     pub(crate) fn telemetry(&self, gpu: &GpuView) -> Telemetry {
         let at = Shown {
             cycle: self.cycle,
@@ -249,14 +314,20 @@ impl View {
             position: gpu.position,
             now: self.now(),
         };
-        SHOWN.with(|shown| match shown.get() {
+        MINE.with(|mine| match mine.shown.get() {
             Some((asked, telemetry)) if asked == at => telemetry,
             _ => {
-                let telemetry = Telemetry::of(self.spec(gpu), self.state(gpu), at.now);
-                shown.set(Some((at, telemetry)));
+                let telemetry = self.shown_at(gpu, at.now);
+                mine.shown.set(Some((at, telemetry)));
                 telemetry
             }
         })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn shown_at(&self, gpu: &GpuView, now: Now) -> Telemetry {
+        Telemetry::of(self.spec(gpu), self.state(gpu), now)
     }
 
     /// Shares of the time in which kernels run and memory is used: on the whole GPU or on one of its GPU instances.

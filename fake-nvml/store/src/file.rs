@@ -6,7 +6,7 @@
 //! after it, the new one. A reader copies the slot of the generation it saw and then looks at the generation again: the
 //! slot of `g` is written to only once the header says `g + 1`, so if it still says `g` the copy is whole.
 use crate::{error::Error, layout::*};
-use memmap2::{MmapOptions, MmapRaw};
+use memmap2::{Advice, MmapOptions, MmapRaw};
 use std::{
     fs::{File, OpenOptions},
     io,
@@ -73,6 +73,9 @@ impl Mapped {
             false => options.map_raw_read_only(&file),
         }
         .map_err(io("map"))?;
+        // Two areas for the kernel, each smaller than a huge page: it maps a file that lies in memory in huge pages by huge pages, and
+        // all of it would count as memory of a reader that touches a few kilobytes. Should it refuse, nothing else is different.
+        let _ = map.advise_range(Advice::Random, LOG, SIZE - LOG);
         Ok(Self {
             map,
             file,

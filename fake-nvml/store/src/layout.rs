@@ -39,7 +39,9 @@ pub(crate) const SLOT_PAYLOAD: usize = 64;
 pub(crate) const CAPACITY: usize = SLOT - SLOT_PAYLOAD;
 
 /// Where the log lies.
-const LOG: usize = SLOTS + 2 * SLOT;
+pub(crate) const LOG: usize = SLOTS + 2 * SLOT;
+/// Neither what lies before the log nor the log itself covers a huge page: see `Mapped::open`.
+const _: () = assert!(LOG < 2 << 20 && RECORDS as usize * RECORD < 2 << 20);
 /// Records that the log keeps.
 pub(crate) const RECORDS: u64 = 4096;
 /// Bytes of one record.
