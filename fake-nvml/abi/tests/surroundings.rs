@@ -204,8 +204,10 @@ fn only_what_has_device_nodes_is_seen() {
 #[test]
 fn nothing_is_printed() {
     let node = Node::new("1xL4");
+    let library = node.library();
+    // From here on this process must not read the state: it has mapped what is cut off now.
     std::fs::write(node.store().path(), "no state").expect("written");
-    let output = client(&node.library(), &[]);
+    let output = client(&library, &[]);
     let ours = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes).into_owned();
         let harness = [
