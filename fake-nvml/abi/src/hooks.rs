@@ -77,6 +77,10 @@ impl Watch {
 
     /// After the call: notes it down if the log is on, and hands its answer on.
     #[cold]
+    #[allow(
+        clippy::boxed_local,
+        reason = "moving it out would put it into the frame of each function"
+    )]
     pub(crate) fn over(self: Box<Self>, result: Result, show: &dyn Fn(&mut Line)) -> Result {
         let Some(asked) = self.log else { return result };
         let mut answers = Line {

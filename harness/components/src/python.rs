@@ -199,13 +199,12 @@ impl Pip<'_> {
     }
 
     fn unusable(&self, python: &Path, ended: &Ended) -> Error {
-        let said = ended
+        let mut said = ended
             .stdout
             .lines()
             .chain(ended.tail.iter().map(String::as_str));
         let words = said
-            .filter(|line| !line.trim().is_empty())
-            .last()
+            .rfind(|line| !line.trim().is_empty())
             .unwrap_or("it says nothing");
         Error::NoPython {
             name: self.name.to_owned(),

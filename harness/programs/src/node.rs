@@ -157,7 +157,7 @@ pub fn machine(shape: &Shape) -> Result<Machine, Error> {
         let gpu = GpuIndex(*index);
         let mut apply = |op: Op| -> Result<Outcome, Error> {
             let (next, outcome) = machine
-                .apply(op.clone(), now)
+                .apply(op, now)
                 .map_err(|refusal| wrong(format!("{op:?}: {refusal}")))?;
             machine = next;
             Ok(outcome)
