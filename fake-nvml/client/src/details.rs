@@ -1,15 +1,15 @@
 //! What a management tool shows of a whole GPU besides the everyday values of `gpu`: identity, errors, temperatures, clocks, engines.
-//! Not links to other GPUs (`links`) and not processes (`processes`).
+//! Not links to other GPUs (`links`), processes (`processes`) and values by number (`fields`).
 //! Every getter is one call of nvml.h; NOT_SUPPORTED comes out as such.
 
-use std::ffi::{c_int, c_uint, c_ulong, c_ulonglong};
+use std::ffi::{c_uint, c_ulong, c_ulonglong};
 use std::mem;
 
 use nvml_wrapper_sys::bindings as sys;
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Result};
 use crate::gpu::{Device, numbers, texts};
-use crate::library::{call, chars, text};
+use crate::library::{call, chars, list, text};
 use crate::types::{
     Clock, Fabric, Histogram, Inforom, Location, Memory, PciClass, Platform, Remaps, Sessions,
     SramErrors, Threshold,
@@ -109,6 +109,14 @@ numbers! {
     numa_node_id = nvmlDeviceGetNumaNodeId();
     /// 1 when power can be managed.
     power_management = nvmlDeviceGetPowerManagementMode();
+    /// A temperature in degrees Celsius at which something happens.
+    threshold(threshold: Threshold) = nvmlDeviceGetTemperatureThreshold(threshold as c_uint);
+    /// The clock that applications run at, in MHz.
+    application_clock(clock: Clock) = nvmlDeviceGetApplicationsClock(clock as c_uint);
+    /// The clock that applications run at unless told otherwise, in MHz.
+    default_application_clock(clock: Clock) = nvmlDeviceGetDefaultApplicationsClock(clock as c_uint);
+    /// The highest clock that a customer may choose, in MHz.
+    max_customer_clock(clock: Clock) = nvmlDeviceGetMaxCustomerBoostClock(clock as c_uint);
 }
 
 pairs! {
@@ -308,7 +316,7 @@ impl Device<'_> {
     /// # Errors
     /// What the library answers.
     pub fn retired_pages(&self, double_bit: bool) -> Result<Vec<u64>> {
-        self.list(0, |count, addresses| {
+        list(0, |count, addresses| {
             // SAFETY: the handle came from this library; `count` says how many entries the buffer has.
             unsafe {
                 call!(
@@ -346,76 +354,12 @@ impl Device<'_> {
         })
     }
 
-    /// A temperature in degrees Celsius at which something happens.
-    ///
-    /// # Errors
-    /// What the library answers.
-    pub fn threshold(&self, threshold: Threshold) -> Result<u32> {
-        let mut degrees = 0;
-        // SAFETY: the handle came from this library; the enumerator is one of nvml.h; the out pointer is a live integer.
-        unsafe {
-            call!(
-                self.nvml,
-                nvmlDeviceGetTemperatureThreshold(self.raw, threshold as c_uint, &mut degrees)
-            )
-        }?;
-        Ok(degrees)
-    }
-
-    /// The clock that applications run at, in MHz.
-    ///
-    /// # Errors
-    /// What the library answers.
-    pub fn application_clock(&self, clock: Clock) -> Result<u32> {
-        let mut mhz = 0;
-        // SAFETY: the handle came from this library; the enumerator is one of nvml.h; the out pointer is a live integer.
-        unsafe {
-            call!(
-                self.nvml,
-                nvmlDeviceGetApplicationsClock(self.raw, clock as c_uint, &mut mhz)
-            )
-        }?;
-        Ok(mhz)
-    }
-
-    /// The clock that applications run at unless told otherwise, in MHz.
-    ///
-    /// # Errors
-    /// What the library answers.
-    pub fn default_application_clock(&self, clock: Clock) -> Result<u32> {
-        let mut mhz = 0;
-        // SAFETY: as in `application_clock`.
-        unsafe {
-            call!(
-                self.nvml,
-                nvmlDeviceGetDefaultApplicationsClock(self.raw, clock as c_uint, &mut mhz)
-            )
-        }?;
-        Ok(mhz)
-    }
-
-    /// The highest clock that a customer may choose, in MHz.
-    ///
-    /// # Errors
-    /// What the library answers.
-    pub fn max_customer_clock(&self, clock: Clock) -> Result<u32> {
-        let mut mhz = 0;
-        // SAFETY: as in `application_clock`.
-        unsafe {
-            call!(
-                self.nvml,
-                nvmlDeviceGetMaxCustomerBoostClock(self.raw, clock as c_uint, &mut mhz)
-            )
-        }?;
-        Ok(mhz)
-    }
-
     /// The memory clocks that can be chosen, in MHz.
     ///
     /// # Errors
     /// What the library answers.
     pub fn supported_memory_clocks(&self) -> Result<Vec<u32>> {
-        self.list(0, |count, mhz| {
+        list(0, |count, mhz| {
             // SAFETY: the handle came from this library; `count` says how many entries the buffer has.
             unsafe {
                 call!(
@@ -431,7 +375,7 @@ impl Device<'_> {
     /// # Errors
     /// What the library answers.
     pub fn supported_graphics_clocks(&self, memory: u32) -> Result<Vec<u32>> {
-        self.list(0, |count, mhz| {
+        list(0, |count, mhz| {
             // SAFETY: as above.
             unsafe {
                 call!(
@@ -471,100 +415,6 @@ impl Device<'_> {
             health: info.healthMask,
             summary: info.healthSummary,
         })
-    }
-
-    /// A value by its number (`NVML_FI_DEV_*`) and scope, as a whole number.
-    ///
-    /// # Errors
-    /// What the library answers, for the call or for the field.
-    pub fn field(&self, id: u32, scope: u32) -> Result<i64> {
-        const FUNCTION: &str = "nvmlDeviceGetFieldValues";
-        // SAFETY: integers and a union of numbers, for which all zeroes is a value.
-        let mut value: sys::nvmlFieldValue_t = unsafe { mem::zeroed() };
-        value.fieldId = id;
-        value.scopeId = scope;
-        let one: c_int = 1;
-        // SAFETY: the handle came from this library; the buffer has the one entry that the count says.
-        unsafe {
-            call!(
-                self.nvml,
-                nvmlDeviceGetFieldValues(self.raw, one, &mut value)
-            )
-        }?;
-        crate::error::check(FUNCTION, value.nvmlReturn)?;
-        let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-        // SAFETY: every bit pattern is a value of every member; the type says which one was written.
-        Ok(unsafe {
-            match value.valueType {
-                sys::nvmlValueType_enum_NVML_VALUE_TYPE_UNSIGNED_INT => {
-                    i64::from(value.value.uiVal)
-                }
-                sys::nvmlValueType_enum_NVML_VALUE_TYPE_UNSIGNED_LONG => whole(value.value.ulVal),
-                sys::nvmlValueType_enum_NVML_VALUE_TYPE_UNSIGNED_LONG_LONG => {
-                    whole(value.value.ullVal)
-                }
-                sys::nvmlValueType_enum_NVML_VALUE_TYPE_SIGNED_LONG_LONG => value.value.sllVal,
-                sys::nvmlValueType_enum_NVML_VALUE_TYPE_SIGNED_INT => i64::from(value.value.siVal),
-                sys::nvmlValueType_enum_NVML_VALUE_TYPE_UNSIGNED_SHORT => {
-                    i64::from(value.value.usVal)
-                }
-                // A newer kind of number, or a double, which no field that is asked for here has.
-                _ => {
-                    return Err(Error::Call {
-                        function: FUNCTION,
-                        code: Code::NOT_SUPPORTED,
-                    });
-                }
-            }
-        })
-    }
-
-    /// The driver's time, in microseconds since 1970: fields carry it, whether or not they have a value.
-    #[must_use]
-    pub fn time(&self) -> Option<i64> {
-        const ECC_CURRENT: u32 = 1;
-        // SAFETY: integers and a union of numbers, for which all zeroes is a value.
-        let mut value: sys::nvmlFieldValue_t = unsafe { mem::zeroed() };
-        value.fieldId = ECC_CURRENT;
-        // SAFETY: the handle came from this library; the buffer has the one entry that the count says.
-        let _ = unsafe { call!(self.nvml, nvmlDeviceGetFieldValues(self.raw, 1, &mut value)) };
-        (value.timestamp > 0).then_some(value.timestamp)
-    }
-
-    /// Fetches a list that may be longer than the first buffer.
-    pub(crate) fn list<T>(
-        &self,
-        first: c_uint,
-        mut fill: impl FnMut(*mut c_uint, *mut T) -> Result<()>,
-    ) -> Result<Vec<T>> {
-        let mut count = first;
-        // Entries come and go between two calls: a list that outgrows each buffer is given up after a few.
-        let mut tries = 5;
-        loop {
-            tries -= 1;
-            let room = count as usize;
-            let mut buffer: Vec<T> = Vec::with_capacity(room);
-            // With a count of 0 the header asks for NULL, and some drivers take nothing else.
-            let place = if room == 0 {
-                std::ptr::null_mut()
-            } else {
-                buffer.as_mut_ptr()
-            };
-            match fill(&mut count, place) {
-                // What was counted and not yet fetched.
-                Ok(()) if room == 0 && count > 0 && tries > 0 => {}
-                Ok(()) => {
-                    // SAFETY: the call filled `count` entries, never more than there was room for.
-                    unsafe { buffer.set_len((count as usize).min(room)) };
-                    return Ok(buffer);
-                }
-                Err(Error::Call {
-                    code: Code::INSUFFICIENT_SIZE,
-                    ..
-                }) if tries > 0 => count = count.max(1) * 2,
-                Err(e) => return Err(e),
-            }
-        }
     }
 }
 

@@ -36,15 +36,15 @@ macro_rules! texts {
 pub(crate) use texts;
 
 macro_rules! numbers {
-    ($($(#[$doc:meta])* $name:ident = $function:ident($($arg:expr),*);)*) => {
+    ($($(#[$doc:meta])* $name:ident$(($given:ident: $type:ty))? = $function:ident($($arg:expr),*);)*) => {
         impl Device<'_> {$(
             $(#[$doc])*
             ///
             /// # Errors
             /// What the library answers.
-            pub fn $name(&self) -> Result<u32> {
+            pub fn $name(&self $(, $given: $type)?) -> Result<u32> {
                 let mut value: c_uint = 0;
-                // SAFETY: the handle came from this library; the out pointer is a live integer; other arguments are constants of nvml.h.
+                // SAFETY: the handle came from this library; the out pointer is a live integer; other arguments are enumerators of nvml.h.
                 unsafe { call!(self.nvml, $function(self.raw, $($arg,)* &mut value)) }?;
                 Ok(value)
             }
@@ -112,6 +112,10 @@ numbers! {
     gpu_instance_id = nvmlDeviceGetGpuInstanceId();
     /// Compute instance of a MIG device.
     compute_instance_id = nvmlDeviceGetComputeInstanceId();
+    /// A clock in MHz.
+    clock(clock: Clock) = nvmlDeviceGetClockInfo(clock as c_uint);
+    /// The highest value of a clock in MHz.
+    max_clock(clock: Clock) = nvmlDeviceGetMaxClockInfo(clock as c_uint);
 }
 
 impl<'n> Device<'n> {
@@ -212,38 +216,6 @@ impl<'n> Device<'n> {
             gpu: rates.gpu,
             memory: rates.memory,
         })
-    }
-
-    /// A clock in MHz.
-    ///
-    /// # Errors
-    /// What the library answers.
-    pub fn clock(&self, clock: Clock) -> Result<u32> {
-        let mut mhz = 0;
-        // SAFETY: the handle came from this library; the enumerator is one of nvml.h; the out pointer is a live integer.
-        unsafe {
-            call!(
-                self.nvml,
-                nvmlDeviceGetClockInfo(self.raw, clock as c_uint, &mut mhz)
-            )
-        }?;
-        Ok(mhz)
-    }
-
-    /// The highest value of a clock in MHz.
-    ///
-    /// # Errors
-    /// What the library answers.
-    pub fn max_clock(&self, clock: Clock) -> Result<u32> {
-        let mut mhz = 0;
-        // SAFETY: as in `clock`.
-        unsafe {
-            call!(
-                self.nvml,
-                nvmlDeviceGetMaxClockInfo(self.raw, clock as c_uint, &mut mhz)
-            )
-        }?;
-        Ok(mhz)
     }
 
     /// Lowest and highest power limit that may be set, in milliwatts.

@@ -5,6 +5,7 @@
 
 mod details;
 mod error;
+mod fields;
 mod gpu;
 mod library;
 mod links;
@@ -14,6 +15,7 @@ pub mod raw;
 mod types;
 
 pub use error::{Code, Error, Result};
+pub use fields::field;
 pub use gpu::Device;
 pub use library::Nvml;
 pub use links::LINKS;

@@ -7,7 +7,7 @@ use std::ptr;
 
 use nvml_wrapper_sys::bindings::{self as sys, NvmlLib};
 
-use crate::error::{Error, Result, check};
+use crate::error::{Code, Error, Result, check};
 use crate::gpu::Device;
 
 /// Calls one function of the library: `call!(nvml, nvmlFoo(a, b))`.
@@ -192,6 +192,41 @@ impl Drop for Nvml {
     fn drop(&mut self) {
         // SAFETY: no argument; every handle borrows `self`, so none outlives this.
         let _ = unsafe { call!(self, nvmlShutdown()) };
+    }
+}
+
+/// Fetches a list that may be longer than the first buffer.
+pub(crate) fn list<T>(
+    first: c_uint,
+    mut fill: impl FnMut(*mut c_uint, *mut T) -> Result<()>,
+) -> Result<Vec<T>> {
+    let mut count = first;
+    // Entries come and go between two calls: a list that outgrows each buffer is given up after a few.
+    let mut tries = 5;
+    loop {
+        tries -= 1;
+        let room = count as usize;
+        let mut buffer: Vec<T> = Vec::with_capacity(room);
+        // With a count of 0 the header asks for NULL, and some drivers take nothing else.
+        let place = if room == 0 {
+            std::ptr::null_mut()
+        } else {
+            buffer.as_mut_ptr()
+        };
+        match fill(&mut count, place) {
+            // What was counted and not yet fetched.
+            Ok(()) if room == 0 && count > 0 && tries > 0 => {}
+            Ok(()) => {
+                // SAFETY: the call filled `count` entries, never more than there was room for.
+                unsafe { buffer.set_len((count as usize).min(room)) };
+                return Ok(buffer);
+            }
+            Err(Error::Call {
+                code: Code::INSUFFICIENT_SIZE,
+                ..
+            }) if tries > 0 => count = count.max(1) * 2,
+            Err(e) => return Err(e),
+        }
     }
 }
 

@@ -7,9 +7,9 @@ use std::{mem, ptr};
 
 use nvml_wrapper_sys::bindings as sys;
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::gpu::Device;
-use crate::library::{Nvml, call, chars};
+use crate::library::{Nvml, call, chars, list};
 use crate::types::{
     ComputeInstanceInfo, ComputeInstanceProfile, GpuInstanceInfo, GpuInstanceProfile, Placement,
 };
@@ -32,6 +32,33 @@ pub struct ComputeInstance<'n> {
     raw: sys::nvmlComputeInstance_t,
 }
 
+/// The profiles of these enumerators: what there is not is passed over, and where the header ends they end.
+fn profiles<T>(most: c_uint, mut ask: impl FnMut(c_uint) -> Result<T>) -> Result<Vec<T>> {
+    let mut found = Vec::new();
+    for enumerator in 0..most {
+        match ask(enumerator) {
+            Ok(profile) => found.push(profile),
+            Err(Error::Call { code, .. }) if code == Code::NOT_SUPPORTED => {}
+            Err(Error::Call { code, .. }) if code == Code::INVALID_ARGUMENT => break,
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(found)
+}
+
+/// The handles of a profile's instances, of which there are at most so many.
+fn handles<T>(
+    most: u32,
+    fill: impl FnOnce(*mut *mut T, *mut c_uint) -> Result<()>,
+) -> Result<Vec<*mut T>> {
+    // nvml.h: the buffer needs `instanceCount` entries of the profile.
+    let mut count: c_uint = most;
+    let mut buffer = vec![ptr::null_mut(); most.max(1) as usize];
+    fill(buffer.as_mut_ptr(), &mut count)?;
+    buffer.truncate(count as usize);
+    Ok(buffer)
+}
+
 impl<'n> Device<'n> {
     /// All profiles that this GPU offers, in the header's order.
     ///
@@ -40,40 +67,33 @@ impl<'n> Device<'n> {
     pub fn gpu_instance_profiles(&self) -> Result<Vec<GpuInstanceProfile>> {
         const VERSION: c_uint =
             mem::size_of::<sys::nvmlGpuInstanceProfileInfo_v2_t>() as c_uint | 2 << 24;
-        let mut found = Vec::new();
-        for enumerator in 0..GPU_PROFILES {
+        profiles(GPU_PROFILES, |enumerator| {
             // SAFETY: plain integers and arrays, for which all zeroes is a value.
             let mut info: sys::nvmlGpuInstanceProfileInfo_v2_t = unsafe { mem::zeroed() };
             info.version = VERSION;
             // SAFETY: the handle came from this library; the struct announces its own size and version.
-            let answer = unsafe {
+            unsafe {
                 call!(
                     self.nvml,
                     nvmlDeviceGetGpuInstanceProfileInfoV(self.raw, enumerator, &mut info)
                 )
-            };
-            match answer {
-                Ok(()) => found.push(GpuInstanceProfile {
-                    enumerator,
-                    id: info.id,
-                    name: chars(&info.name),
-                    p2p: info.isP2pSupported != 0,
-                    slices: info.sliceCount,
-                    instances: info.instanceCount,
-                    multiprocessors: info.multiprocessorCount,
-                    copy_engines: info.copyEngineCount,
-                    decoders: info.decoderCount,
-                    encoders: info.encoderCount,
-                    jpeg: info.jpegCount,
-                    ofa: info.ofaCount,
-                    memory_mib: info.memorySizeMB,
-                }),
-                Err(Error::Call { code, .. }) if code == crate::Code::NOT_SUPPORTED => {}
-                Err(Error::Call { code, .. }) if code == crate::Code::INVALID_ARGUMENT => break,
-                Err(e) => return Err(e),
-            }
-        }
-        Ok(found)
+            }?;
+            Ok(GpuInstanceProfile {
+                enumerator,
+                id: info.id,
+                name: chars(&info.name),
+                p2p: info.isP2pSupported != 0,
+                slices: info.sliceCount,
+                instances: info.instanceCount,
+                multiprocessors: info.multiprocessorCount,
+                copy_engines: info.copyEngineCount,
+                decoders: info.decoderCount,
+                encoders: info.encoderCount,
+                jpeg: info.jpegCount,
+                ofa: info.ofaCount,
+                memory_mib: info.memorySizeMB,
+            })
+        })
     }
 
     /// Every placement of a profile, taken or not.
@@ -81,42 +101,20 @@ impl<'n> Device<'n> {
     /// # Errors
     /// What the library answers.
     pub fn possible_placements(&self, profile: u32) -> Result<Vec<Placement>> {
-        let mut count: c_uint = 0;
-        // SAFETY: the handle came from this library; a null buffer asks for the number only.
-        unsafe {
-            call!(
-                self.nvml,
-                nvmlDeviceGetGpuInstancePossiblePlacements_v2(
-                    self.raw,
-                    profile,
-                    ptr::null_mut(),
-                    &mut count
+        let raw = list(0, |count, places: *mut sys::nvmlGpuInstancePlacement_t| {
+            // SAFETY: the handle came from this library; `count` says how many structs the buffer has, which is none for NULL.
+            unsafe {
+                call!(
+                    self.nvml,
+                    nvmlDeviceGetGpuInstancePossiblePlacements_v2(self.raw, profile, places, count)
                 )
-            )
-        }?;
-        let room = count as usize;
-        let mut buffer: Vec<sys::nvmlGpuInstancePlacement_t> = Vec::with_capacity(room);
-        // SAFETY: the buffer holds as many structs as the call before said it would fill.
-        unsafe {
-            call!(
-                self.nvml,
-                nvmlDeviceGetGpuInstancePossiblePlacements_v2(
-                    self.raw,
-                    profile,
-                    buffer.as_mut_ptr(),
-                    &mut count
-                )
-            )
-        }?;
-        // SAFETY: the call filled `count` structs, never more than there was room for.
-        unsafe { buffer.set_len((count as usize).min(room)) };
-        Ok(buffer
-            .into_iter()
-            .map(|p| Placement {
-                start: p.start,
-                size: p.size,
-            })
-            .collect())
+            }
+        })?;
+        let place = |p: sys::nvmlGpuInstancePlacement_t| Placement {
+            start: p.start,
+            size: p.size,
+        };
+        Ok(raw.into_iter().map(place).collect())
     }
 
     /// How many more of a profile fit now.
@@ -178,23 +176,19 @@ impl<'n> Device<'n> {
     /// # Errors
     /// What the library answers.
     pub fn gpu_instances(&self, profile: &GpuInstanceProfile) -> Result<Vec<GpuInstance<'n>>> {
-        let room = profile.instances.max(1) as usize;
-        let mut count: c_uint = profile.instances;
-        let mut buffer: Vec<sys::nvmlGpuInstance_t> = vec![ptr::null_mut(); room];
-        // SAFETY: the handle came from this library; nvml.h says the buffer needs `instanceCount` entries of the profile.
-        unsafe {
-            call!(
-                self.nvml,
-                nvmlDeviceGetGpuInstances(self.raw, profile.id, buffer.as_mut_ptr(), &mut count)
-            )
-        }?;
-        Ok(buffer
+        let raw = handles(profile.instances, |buffer, count| {
+            // SAFETY: the handle came from this library; the buffer has as many entries as the profile has instances.
+            unsafe {
+                call!(
+                    self.nvml,
+                    nvmlDeviceGetGpuInstances(self.raw, profile.id, buffer, count)
+                )
+            }
+        })?;
+        let nvml = self.nvml;
+        Ok(raw
             .into_iter()
-            .take(count as usize)
-            .map(|raw| GpuInstance {
-                nvml: self.nvml,
-                raw,
-            })
+            .map(|raw| GpuInstance { nvml, raw })
             .collect())
     }
 
@@ -255,13 +249,12 @@ impl<'n> GpuInstance<'n> {
         const VERSION: c_uint =
             mem::size_of::<sys::nvmlComputeInstanceProfileInfo_v2_t>() as c_uint | 2 << 24;
         const SHARED_ENGINES: c_uint = 0;
-        let mut found = Vec::new();
-        for enumerator in 0..COMPUTE_PROFILES {
+        profiles(COMPUTE_PROFILES, |enumerator| {
             // SAFETY: plain integers and arrays, for which all zeroes is a value.
             let mut info: sys::nvmlComputeInstanceProfileInfo_v2_t = unsafe { mem::zeroed() };
             info.version = VERSION;
             // SAFETY: the handle came from this library; the struct announces its own size and version.
-            let answer = unsafe {
+            unsafe {
                 call!(
                     self.nvml,
                     nvmlGpuInstanceGetComputeInstanceProfileInfoV(
@@ -271,27 +264,21 @@ impl<'n> GpuInstance<'n> {
                         &mut info
                     )
                 )
-            };
-            match answer {
-                Ok(()) => found.push(ComputeInstanceProfile {
-                    enumerator,
-                    id: info.id,
-                    name: chars(&info.name),
-                    slices: info.sliceCount,
-                    instances: info.instanceCount,
-                    multiprocessors: info.multiprocessorCount,
-                    copy_engines: info.sharedCopyEngineCount,
-                    decoders: info.sharedDecoderCount,
-                    encoders: info.sharedEncoderCount,
-                    jpeg: info.sharedJpegCount,
-                    ofa: info.sharedOfaCount,
-                }),
-                Err(Error::Call { code, .. }) if code == crate::Code::NOT_SUPPORTED => {}
-                Err(Error::Call { code, .. }) if code == crate::Code::INVALID_ARGUMENT => break,
-                Err(e) => return Err(e),
-            }
-        }
-        Ok(found)
+            }?;
+            Ok(ComputeInstanceProfile {
+                enumerator,
+                id: info.id,
+                name: chars(&info.name),
+                slices: info.sliceCount,
+                instances: info.instanceCount,
+                multiprocessors: info.multiprocessorCount,
+                copy_engines: info.sharedCopyEngineCount,
+                decoders: info.sharedDecoderCount,
+                encoders: info.sharedEncoderCount,
+                jpeg: info.sharedJpegCount,
+                ofa: info.sharedOfaCount,
+            })
+        })
     }
 
     /// Every placement of a compute instance profile, taken or not.
@@ -299,42 +286,25 @@ impl<'n> GpuInstance<'n> {
     /// # Errors
     /// What the library answers.
     pub fn possible_placements(&self, profile: u32) -> Result<Vec<Placement>> {
-        let mut count: c_uint = 0;
-        // SAFETY: the handle came from this library; a null buffer asks for the number only.
-        unsafe {
-            call!(
-                self.nvml,
-                nvmlGpuInstanceGetComputeInstancePossiblePlacements(
-                    self.raw,
-                    profile,
-                    ptr::null_mut(),
-                    &mut count
-                )
-            )
-        }?;
-        let room = count as usize;
-        let mut buffer: Vec<sys::nvmlComputeInstancePlacement_t> = Vec::with_capacity(room);
-        // SAFETY: the buffer holds as many structs as the call before said it would fill.
-        unsafe {
-            call!(
-                self.nvml,
-                nvmlGpuInstanceGetComputeInstancePossiblePlacements(
-                    self.raw,
-                    profile,
-                    buffer.as_mut_ptr(),
-                    &mut count
-                )
-            )
-        }?;
-        // SAFETY: the call filled `count` structs, never more than there was room for.
-        unsafe { buffer.set_len((count as usize).min(room)) };
-        Ok(buffer
-            .into_iter()
-            .map(|p| Placement {
-                start: p.start,
-                size: p.size,
-            })
-            .collect())
+        let raw = list(
+            0,
+            |count, places: *mut sys::nvmlComputeInstancePlacement_t| {
+                // SAFETY: the handle came from this library; `count` says how many structs the buffer has, which is none for NULL.
+                unsafe {
+                    call!(
+                        self.nvml,
+                        nvmlGpuInstanceGetComputeInstancePossiblePlacements(
+                            self.raw, profile, places, count
+                        )
+                    )
+                }
+            },
+        )?;
+        let place = |p: sys::nvmlComputeInstancePlacement_t| Placement {
+            start: p.start,
+            size: p.size,
+        };
+        Ok(raw.into_iter().map(place).collect())
     }
 
     /// How many more compute instances of a profile fit now.
@@ -401,28 +371,19 @@ impl<'n> GpuInstance<'n> {
         &self,
         profile: &ComputeInstanceProfile,
     ) -> Result<Vec<ComputeInstance<'n>>> {
-        let room = profile.instances.max(1) as usize;
-        let mut count: c_uint = profile.instances;
-        let mut buffer: Vec<sys::nvmlComputeInstance_t> = vec![ptr::null_mut(); room];
-        // SAFETY: the handle came from this library; nvml.h says the buffer needs `instanceCount` entries of the profile.
-        unsafe {
-            call!(
-                self.nvml,
-                nvmlGpuInstanceGetComputeInstances(
-                    self.raw,
-                    profile.id,
-                    buffer.as_mut_ptr(),
-                    &mut count
+        let raw = handles(profile.instances, |buffer, count| {
+            // SAFETY: the handle came from this library; the buffer has as many entries as the profile has instances.
+            unsafe {
+                call!(
+                    self.nvml,
+                    nvmlGpuInstanceGetComputeInstances(self.raw, profile.id, buffer, count)
                 )
-            )
-        }?;
-        Ok(buffer
+            }
+        })?;
+        let nvml = self.nvml;
+        Ok(raw
             .into_iter()
-            .take(count as usize)
-            .map(|raw| ComputeInstance {
-                nvml: self.nvml,
-                raw,
-            })
+            .map(|raw| ComputeInstance { nvml, raw })
             .collect())
     }
 

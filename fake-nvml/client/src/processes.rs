@@ -8,7 +8,7 @@ use nvml_wrapper_sys::bindings as sys;
 
 use crate::error::Result;
 use crate::gpu::Device;
-use crate::library::{Nvml, call, text};
+use crate::library::{Nvml, call, list, text};
 use crate::types::{Process, ProcessKind, ProcessUse};
 
 /// A first buffer that most lists fit in.
@@ -20,7 +20,7 @@ impl Device<'_> {
     /// # Errors
     /// What the library answers.
     pub fn processes(&self, kind: ProcessKind) -> Result<Vec<Process>> {
-        let raw = self.list(ROOM, |count, infos| {
+        let raw = list(ROOM, |count, infos| {
             // SAFETY: the handle came from this library; `count` says how many structs of the `_v3` layout the buffer holds.
             unsafe {
                 match kind {
@@ -48,7 +48,7 @@ impl Device<'_> {
     /// What the library answers: NOT_FOUND when there is nothing to tell.
     pub fn process_utilization(&self) -> Result<Vec<ProcessUse>> {
         const EVER: u64 = 0;
-        let raw = self.list(
+        let raw = list(
             ROOM,
             |count, samples: *mut sys::nvmlProcessUtilizationSample_t| {
                 // SAFETY: the handle came from this library; `count` says how many structs the buffer holds.
