@@ -235,7 +235,7 @@ impl Recording {
     }
 
     /// The calls of a function on a target that succeeded.
-    pub fn answers<'a>(&'a self, function: &'a str, on: &'a str) -> impl Iterator<Item = &'a Call> {
+    pub fn answers<'r>(&'r self, function: &str, on: &str) -> impl Iterator<Item = &'r Call> {
         self.calls
             .iter()
             .filter(move |call| call.function == function && call.on == on && call.code == Some(0))

@@ -1,7 +1,8 @@
 //! A model file of the catalogue from what a GPU said about itself.
 //! Not a catalogue entry yet: what NVML does not tell stays `unknown`, and a person adds its sources.
+mod mig;
+
 use crate::recording::{OriginKind, Recording};
-use gpu_model::{CiProfileIndex, GiProfileIndex, MiB, naming};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -52,7 +53,7 @@ pub fn model_file(recording: &Recording, gpu: u32) -> Result<(String, String), S
         OriginKind::Machine => "asked of the card by",
         OriginKind::Capture => "taken from a published capture by",
     };
-    let mig = profiles(&card, total);
+    let mig = mig::profiles(&card);
     let mut out = format!(
         "# {model}: made by `fakegpu record` from one card. Look at each value, add what is unknown, then `fakegpu model check` it.\n\
          format: 1\nmodel: {model}\nsources:\n  R1: {}\n\nidentity:\n",
@@ -210,7 +211,7 @@ pub fn model_file(recording: &Recording, gpu: u32) -> Result<(String, String), S
         (!driver.is_empty()).then(|| format!("[{}]", quote(&driver))),
     );
     if !mig.is_empty() {
-        section(&mut out, &card, &mig, total, architecture);
+        mig::section(&mut out, &card, &mig, total, architecture);
     }
     Ok((model, out))
 }
@@ -246,13 +247,14 @@ impl<'r> Card<'r> {
 
     /// A field of the call whose only argument is this number.
     fn with(&self, function: &str, argument: u64, field: &str) -> Option<u64> {
-        let on = self.on.clone();
-        self.recording
-            .calls
-            .iter()
-            .filter(|call| call.function == function && call.on == on && call.code == Some(0))
-            .find(|call| call.args.values().eq([&argument]))
-            .and_then(|call| call.value.get(field)?.as_u64())
+        self.of(function, argument)?.get(field)?.as_u64()
+    }
+
+    /// The answer to the call whose only argument is this number.
+    fn of(&self, function: &str, argument: u64) -> Option<&'r Map<String, Value>> {
+        let mut answers = self.recording.answers(function, &self.on);
+        let call = answers.find(|call| call.args.values().eq([&argument]))?;
+        Some(&call.value)
     }
 }
 
@@ -296,13 +298,8 @@ fn brand(raw: u64) -> Option<&'static str> {
 fn inforom(card: &Card<'_>) -> Option<String> {
     let image = quote(&card.text("nvmlDeviceGetInforomImageVersion")?);
     let object = |index: u64| {
-        let calls = card
-            .recording
-            .answers("nvmlDeviceGetInforomVersion", &card.on);
-        let mut found = calls.filter(|call| call.args.values().eq([&index]));
-        let text = found
-            .next()
-            .and_then(|call| call.value.get("text")?.as_str().map(quote));
+        let object = card.of("nvmlDeviceGetInforomVersion", index);
+        let text = object.and_then(|value| value.get("text")?.as_str().map(quote));
         text.unwrap_or_else(|| "null".to_owned())
     };
     Some(format!(
@@ -325,8 +322,9 @@ fn multiprocessors(card: &Card<'_>, major: u64, minor: u64) -> Option<u64> {
 }
 
 fn thermal(card: &Card<'_>) -> Option<String> {
-    // NVML_FI_DEV_TEMPERATURE_*_TLIMIT: margins, on cards that count downwards to a limit. Signed numbers of 32 bits.
-    let margin = |id| {
+    // Margins, on cards that count downwards to a limit: signed numbers of 32 bits.
+    let margin = |id: u32| {
+        let id = u64::from(id);
         card.with("nvmlDeviceGetFieldValues", id, "nvmlReturn")
             .filter(|code| *code == 0)?;
         card.with("nvmlDeviceGetFieldValues", id, "value")
@@ -358,275 +356,4 @@ fn nvlink(card: &Card<'_>) -> Option<String> {
         .next()?;
     let version = version.value.get("version")?.as_u64()?;
     (links > 0).then(|| format!("{{version: {version}, links: {links}}}"))
-}
-
-/// A GPU instance profile as it was recorded.
-struct Profile<'r> {
-    index: GiProfileIndex,
-    info: &'r Map<String, Value>,
-    starts: Vec<u64>,
-    size: u64,
-}
-
-impl Profile<'_> {
-    fn number(&self, field: &str) -> u64 {
-        self.info
-            .get(field)
-            .and_then(Value::as_u64)
-            .unwrap_or_default()
-    }
-}
-
-fn profiles<'r>(card: &Card<'r>, _total: u64) -> Vec<Profile<'r>> {
-    let mut found: Vec<Profile<'r>> = Vec::new();
-    let functions = [
-        "nvmlDeviceGetGpuInstanceProfileInfoV",
-        "nvmlDeviceGetGpuInstanceProfileInfo",
-    ];
-    for function in functions {
-        for call in
-            card.recording.calls.iter().filter(|call| {
-                call.function == function && call.on == card.on && call.code == Some(0)
-            })
-        {
-            let index = call
-                .args
-                .get("profile")
-                .and_then(|i| u32::try_from(*i).ok())
-                .and_then(GiProfileIndex::from_raw);
-            let Some(index) = index.filter(|index| found.iter().all(|p| p.index != *index)) else {
-                continue;
-            };
-            let id = call
-                .value
-                .get("id")
-                .and_then(Value::as_u64)
-                .unwrap_or(u64::MAX);
-            let places = [
-                "nvmlDeviceGetGpuInstancePossiblePlacements_v2",
-                "nvmlDeviceGetGpuInstancePossiblePlacements",
-            ]
-            .iter()
-            .find_map(|function| {
-                let mut calls = card.recording.calls.iter();
-                let call = calls.find(|c| {
-                    c.function == *function
-                        && c.on == card.on
-                        && c.code == Some(0)
-                        && c.args.values().eq([&id])
-                })?;
-                call.value.get("placements")?.as_array().cloned()
-            });
-            let places = places.unwrap_or_default();
-            let mut starts: Vec<u64> = places
-                .iter()
-                .filter_map(|p| p.get("start")?.as_u64())
-                .collect();
-            starts.sort_unstable();
-            starts.dedup();
-            let size = places
-                .first()
-                .and_then(|p| p.get("size")?.as_u64())
-                .unwrap_or_default();
-            if !starts.is_empty() {
-                found.push(Profile {
-                    index,
-                    info: &call.value,
-                    starts,
-                    size,
-                });
-            }
-        }
-    }
-    found
-}
-
-fn section(
-    out: &mut String,
-    card: &Card<'_>,
-    profiles: &[Profile<'_>],
-    total: u64,
-    architecture: &str,
-) {
-    let memory_slices = profiles
-        .iter()
-        .flat_map(|p| p.starts.iter().map(|s| s + p.size))
-        .max()
-        .unwrap_or_default();
-    let compute_slices = profiles
-        .iter()
-        .map(|p| p.number("sliceCount"))
-        .max()
-        .unwrap_or_default();
-    let devices = card
-        .number("nvmlDeviceGetMaxMigDeviceCount", "count")
-        .filter(|count| *count > 0);
-    let toggle = if architecture == "ampere" {
-        "needs-reset"
-    } else {
-        "immediate"
-    };
-    let _ = write!(
-        out,
-        "\nmig:\n  memory_slices: {{value: {memory_slices}, confidence: derived, source: [R1], note: the end of the last placement}}\n  \
-         compute_slices: {{value: {compute_slices}, confidence: derived, source: [R1], note: of the largest profile}}\n  \
-         max_devices: {{value: {}, confidence: {}, source: [R1]}}\n  \
-         toggle: {{value: {toggle}, confidence: derived, source: [R1], note: by the architecture}}\n  gpu_instance_profiles:\n",
-        devices.unwrap_or(compute_slices),
-        if devices.is_some() {
-            "observed"
-        } else {
-            "derived"
-        },
-    );
-    for profile in profiles {
-        let slices = profile.number("sliceCount");
-        let memory = profile.number("memorySizeMB");
-        let name = naming::profile(
-            slices as u32,
-            slices as u32,
-            MiB(memory),
-            MiB(total),
-            profile.index,
-        );
-        let list = |numbers: &[u64]| {
-            numbers
-                .iter()
-                .map(u64::to_string)
-                .collect::<Vec<_>>()
-                .join(", ")
-        };
-        let starts = list(&profile.starts);
-        let multiprocessors = profile.number("multiprocessorCount");
-        let _ = write!(
-            out,
-            "    - name: {name}\n      constant: {{value: {}, confidence: observed, source: [R1]}}\n      \
-             shape: {{value: {{id: {}, slices: {slices}, instances: {}, multiprocessors: {multiprocessors}, copy: {}, decoder: {}, encoder: {}, jpeg: {}, ofa: {}, p2p: {}}}, confidence: observed, source: [R1]}}\n      \
-             memory_mib: {{value: {memory}, confidence: observed, source: [R1]}}\n      \
-             placements: {{value: {{size: {}, starts: [{starts}]}}, confidence: observed, source: [R1]}}\n      \
-             default_order: {{value: [{starts}], confidence: unknown, source: [], note: a recording creates nothing}}\n      \
-             compute_instance_profiles:\n",
-            profile.index.constant(),
-            profile.number("id"),
-            profile.number("instanceCount"),
-            profile.number("copyEngineCount"),
-            profile.number("decoderCount"),
-            profile.number("encoderCount"),
-            profile.number("jpegCount"),
-            profile.number("ofaCount"),
-            profile.number("isP2pSupported") != 0,
-            profile.size,
-        );
-        compute(out, card, profile, slices, memory, total, multiprocessors);
-    }
-}
-
-/// Compute instance profiles: as a GPU instance of this profile told them, else the one that fills it.
-fn compute(
-    out: &mut String,
-    card: &Card<'_>,
-    profile: &Profile<'_>,
-    slices: u64,
-    memory: u64,
-    total: u64,
-    multiprocessors: u64,
-) {
-    let id = profile.number("id");
-    let below = format!("{}/gi/", card.on);
-    let on = card.recording.calls.iter().find_map(|call| {
-        let info = call.function == "nvmlGpuInstanceGetInfo"
-            && call.on.starts_with(&below)
-            && call.code == Some(0);
-        (info && call.value.get("profileId")?.as_u64()? == id).then(|| call.on.clone())
-    });
-    let mut written = false;
-    let mut write = |constant: &str,
-                     id: u64,
-                     part: u64,
-                     instances: u64,
-                     sms: u64,
-                     starts: &[u64],
-                     confidence: &str| {
-        let source = if confidence == "unknown" { "" } else { "R1" };
-        let name = naming::profile(
-            part as u32,
-            slices as u32,
-            MiB(memory),
-            MiB(total),
-            GiProfileIndex::S1,
-        );
-        let starts = starts
-            .iter()
-            .map(u64::to_string)
-            .collect::<Vec<_>>()
-            .join(", ");
-        let _ = write!(
-            out,
-            "        - name: {name}\n          constant: {constant}\n          \
-             shape: {{value: {{id: {id}, slices: {part}, instances: {instances}}}, confidence: {confidence}, source: [{source}]}}\n          \
-             multiprocessors: {{value: {sms}, confidence: {confidence}, source: [{source}]}}\n          \
-             starts: {{value: [{starts}], confidence: {confidence}, source: [{source}]}}\n"
-        );
-    };
-    let mut seen = Vec::new();
-    if let Some(on) = on {
-        for function in [
-            "nvmlGpuInstanceGetComputeInstanceProfileInfoV",
-            "nvmlGpuInstanceGetComputeInstanceProfileInfo",
-        ] {
-            for call in card.recording.answers(function, &on) {
-                let index = call
-                    .args
-                    .get("profile")
-                    .and_then(|i| CiProfileIndex::from_raw(u32::try_from(*i).ok()?));
-                let Some(index) = index.filter(|index| !seen.contains(index)) else {
-                    continue;
-                };
-                let number = |field: &str| {
-                    call.value
-                        .get(field)
-                        .and_then(Value::as_u64)
-                        .unwrap_or_default()
-                };
-                let id = number("id");
-                let starts: Vec<u64> = card
-                    .recording
-                    .answers("nvmlGpuInstanceGetComputeInstancePossiblePlacements", &on)
-                    .find(|c| c.args.values().eq([&id]))
-                    .and_then(|c| {
-                        Some(
-                            c.value
-                                .get("placements")?
-                                .as_array()?
-                                .iter()
-                                .filter_map(|p| p.get("start")?.as_u64())
-                                .collect(),
-                        )
-                    })
-                    .unwrap_or_default();
-                if starts.is_empty() {
-                    continue;
-                }
-                seen.push(index);
-                written |= number("sliceCount") == slices;
-                write(
-                    index.constant(),
-                    id,
-                    number("sliceCount"),
-                    number("instanceCount"),
-                    number("multiprocessorCount"),
-                    &starts,
-                    "observed",
-                );
-            }
-        }
-    }
-    if !written {
-        let constant = format!("{slices}_SLICE");
-        let index = CiProfileIndex::ALL
-            .iter()
-            .find(|index| index.constant() == constant);
-        let raw = index.map_or(0, |index| u64::from(index.raw()));
-        write(&constant, raw, slices, 1, multiprocessors, &[0], "unknown");
-    }
 }
