@@ -117,8 +117,22 @@ fn our_own_library_compares_clean() {
     for on in ["gpu/0/gi/2/ci/0", "gpu/0/mig/0", "gpu/1/gi/1"] {
         assert!(node.text().contains(&format!("\"on\":\"{on}\"")), "{on}");
     }
-    for model in ["a100-sxm4-40gb", "l4"] {
+    // Limits in degrees and as distances, as the catalogue has them of these cards.
+    let limits = [
+        (
+            "a100-sxm4-40gb",
+            "{kind: absolute, shutdown: 92, slowdown: 89, gpu_max: 85, mem_max: 95}",
+        ),
+        (
+            "l4",
+            "{kind: margin, shutdown: -5, slowdown: -2, gpu_max: 0, mem_max: null}",
+        ),
+    ];
+    for (model, limits) in limits {
         let file = node.at(&format!("recording.{model}.yaml"));
+        let written = fs::read_to_string(&file).expect("a model file");
+        let limits = format!("\n  temperature_c: {{value: {limits}, ");
+        assert!(written.contains(&limits), "{limits} in {written}");
         let file = file.to_str().expect("UTF-8");
         let checked = fakegpu(User::Me, &["model", "check", file])
             .output()

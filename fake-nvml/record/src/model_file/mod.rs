@@ -3,6 +3,7 @@
 mod mig;
 
 use crate::recording::{OriginKind, Recording};
+use nvml_client::field;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -330,9 +331,12 @@ fn thermal(card: &Card<'_>) -> Option<String> {
         card.with("nvmlDeviceGetFieldValues", id, "value")
             .map(|raw| i64::from(raw as u32 as i32))
     };
-    if let (Some(shutdown), Some(slowdown), Some(gpu_max)) = (margin(194), margin(195), margin(197))
-    {
-        let mem = margin(196).map_or("null".to_owned(), |m| m.to_string());
+    if let (Some(shutdown), Some(slowdown), Some(gpu_max)) = (
+        margin(field::SHUTDOWN_TLIMIT),
+        margin(field::SLOWDOWN_TLIMIT),
+        margin(field::GPU_MAX_TLIMIT),
+    ) {
+        let mem = margin(field::MEM_MAX_TLIMIT).map_or("null".to_owned(), |m| m.to_string());
         return Some(format!(
             "{{kind: margin, shutdown: {shutdown}, slowdown: {slowdown}, gpu_max: {gpu_max}, mem_max: {mem}}}"
         ));
