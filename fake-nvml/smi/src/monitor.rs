@@ -2,11 +2,10 @@
 
 use std::io::Write as _;
 
-use nvml_client::{Clock, Device, Nvml, Result};
+use nvml_client::{Clock, Device, Nvml, Result, field};
 
 use crate::args::{Monitor, Watched};
 use crate::failure::{Failure, Output};
-use crate::report::field;
 use crate::value::mib;
 use crate::{processes, select};
 
@@ -143,7 +142,7 @@ pub(crate) fn round(
         Watched::Devices => {
             let columns = chosen(DEVICE, &monitor.groups);
             if first {
-                heading("# gpu ", "# Idx ", "", ["", ""], &columns, out);
+                heading(&columns, [("# gpu ", ""), ("# Idx ", "")], out);
             }
             for gpu in gpus {
                 let _ = write!(out, "{:5} ", gpu.index()?);
@@ -159,8 +158,9 @@ pub(crate) fn round(
         Watched::Processes => {
             let columns = chosen(PROCESS, &monitor.groups);
             if first {
-                let fixed = ["        pid   type ", "          #    C/G "];
-                heading("# gpu ", "# Idx ", "   ", fixed, &columns, out);
+                let names = ("# gpu         pid   type ", "   command ");
+                let units = ("# Idx           #    C/G ", "   name ");
+                heading(&columns, [names, units], out);
             }
             for gpu in gpus {
                 let index = gpu.index()?;
@@ -203,27 +203,14 @@ fn chosen(groups: &[Group], letters: &str) -> Vec<Column> {
         .collect()
 }
 
-fn heading(
-    names: &str,
-    units: &str,
-    command: &str,
-    fixed: [&str; 2],
-    columns: &[Column],
-    out: &mut Output,
-) {
-    let last = if command.is_empty() {
-        ["", ""]
-    } else {
-        ["command ", "name "]
+/// Names and units of the columns, each line between what stands left and right of them.
+fn heading(columns: &[Column], [names, units]: [(&str, &str); 2], out: &mut Output) {
+    let mut line = |(left, right): (&str, &str), pick: fn(&Column) -> &'static str| {
+        let cells: String = columns.iter().map(|c| format!("{:>6} ", pick(c))).collect();
+        let _ = writeln!(out, "{left}{cells}{right}");
     };
-    for (start, fixed, last, pick) in [(names, fixed[0], last[0], 0), (units, fixed[1], last[1], 1)]
-    {
-        let _ = write!(out, "{start}{fixed}");
-        for column in columns {
-            let _ = write!(out, "{:>6} ", if pick == 0 { column.0 } else { column.1 });
-        }
-        let _ = writeln!(out, "{command}{last}");
-    }
+    line(names, |column| column.0);
+    line(units, |column| column.1);
 }
 
 fn line(columns: &[Column], sample: &Sample<'_>, out: &mut Output) {

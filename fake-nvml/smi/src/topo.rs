@@ -3,7 +3,7 @@
 
 use std::io::Write as _;
 
-use nvml_client::{Code, Device, LINKS, LinkCapability, Nvml};
+use nvml_client::{Code, Device, LINKS, LinkCapability, Nvml, field};
 
 use crate::args::Links;
 use crate::failure::{Failure, Output};
@@ -201,8 +201,7 @@ pub(crate) fn links(
 
 /// `26.562 GB/s`; the field gives MB/s.
 fn speed(gpu: &Device<'_>) -> String {
-    const SPEED_MBPS_COMMON: u32 = 90;
-    match gpu.field(SPEED_MBPS_COMMON, 0) {
+    match gpu.field(field::LINK_SPEED, 0) {
         Ok(mbps) => format!("{}.{:03} GB/s", mbps / 1000, mbps % 1000),
         Err(e) if e.code() == Some(Code::NOT_SUPPORTED) => "N/A".into(),
         Err(e) => e.text().into(),

@@ -30,6 +30,22 @@ pub(crate) fn or_word<T>(got: Result<T>, show: impl FnOnce(T) -> String) -> Stri
     }
 }
 
+/// A part of the value, or the word for none: for an answer that several lines are about.
+pub(crate) fn part<T>(got: &Result<T>, show: impl FnOnce(&T) -> String) -> String {
+    match got {
+        Ok(value) => show(value),
+        Err(e) => missing(e).to_owned(),
+    }
+}
+
+/// What no NVML has, or none that we know the meaning of.
+pub(crate) fn none<T>() -> Result<T> {
+    Err(Error::Call {
+        function: "",
+        code: Code::NOT_SUPPORTED,
+    })
+}
+
 pub(crate) fn text(got: Result<String>) -> String {
     or_word(got, |text| text)
 }

@@ -1,10 +1,9 @@
 //! The fields, by what rows are about.
 
-use nvml_client::{Clock, Code, Error, Inforom, Platform, Result, SramErrors};
+use nvml_client::{Clock, Code, Inforom, Platform, Result, SramErrors, field};
 
 use super::{Field, Look, Row, stamp};
-use crate::report::field;
-use crate::value::{self, DEPRECATED, active, mib, switch, watts, yes};
+use crate::value::{self, DEPRECATED, active, mib, none, switch, watts, yes};
 
 macro_rules! fields {
     ($(#[$doc:meta])* $table:ident: $($($name:literal)|+ $([$unit:literal])? $(~$bare:ident)? = |$row:pat_param| $get:expr;)*) => {
@@ -51,7 +50,7 @@ fields! {
     "pcie.link.width.current" = |r| r.gpu.pcie_width()?.to_string();
     "pcie.link.width.max" = |r| r.gpu.pcie_width_max()?.to_string();
     "index" = |r| r.gpu.index()?.to_string();
-    "display_mode" = |r| if r.major >= 580 { deprecated() } else { switch(r.gpu.display_mode()? == 1) };
+    "display_mode" = |r| if r.dialect.since(580) { deprecated() } else { switch(r.gpu.display_mode()? == 1) };
     "display_attached" = |r| yes(r.gpu.display_mode()? == 1);
     "display_active" = |r| switch(r.gpu.display_active()? == 1);
     "persistence_mode" = |r| switch(r.gpu.persistence_mode()? == 1);
@@ -66,7 +65,7 @@ fields! {
     "inforom.ecc" = |r| r.gpu.inforom(Inforom::Ecc)?;
     "inforom.pwr" | "inforom.power" = |r| r.gpu.inforom(Inforom::Power)?;
     "inforom.checksum_validation" = |_| none()?;
-    "gpu_recovery_action" = |r| value::recovery(r.gpu.field(RECOVERY_ACTION, 0)?).into();
+    "gpu_recovery_action" = |r| value::recovery(r.gpu.field(field::RECOVERY_ACTION, 0)?).into();
     "gom.current" | "gpu_operation_mode.current" = |_| none()?;
     "gom.pending" | "gpu_operation_mode.pending" = |_| none()?;
     "fan.speed" ["%"] = |r| r.gpu.fan_speed()?.to_string();
@@ -132,7 +131,7 @@ fields! {
     "temperature.gpu" = |r| r.gpu.temperature()?.to_string();
     "temperature.gpu.tlimit" = |r| r.gpu.margin_temperature()?.to_string();
     "temperature.memory" ~Bare = |r| r.gpu.field(field::MEMORY_TEMP, 0)?.to_string();
-    "power.management" = |r| if r.major >= 590 { deprecated() } else if r.gpu.power_management()? == 1 { "Enabled".into() } else { "Disabled".into() };
+    "power.management" = |r| if r.dialect.since(590) { deprecated() } else if r.gpu.power_management()? == 1 { "Enabled".into() } else { "Disabled".into() };
     "power.draw" ["W"] = |r| watts(r.gpu.power_usage()?.into());
     "power.draw.average" ["W"] = |r| watts(r.gpu.field(field::POWER_AVERAGE, 0)?);
     "power.draw.instant" ["W"] = |r| watts(r.gpu.field(field::POWER_INSTANT, 0)?);
@@ -225,17 +224,8 @@ fields! {
     "graphics" | "gr" ["MHz"] = |r| r.clocks.1.to_string();
 }
 
-const RECOVERY_ACTION: u32 = 230;
 /// Scope of a field: the module with its processor.
 const MODULE: u32 = 1;
-
-/// What no NVML has, or none that we know the meaning of.
-fn none<T>() -> Result<T> {
-    Err(Error::Call {
-        function: "",
-        code: Code::NOT_SUPPORTED,
-    })
-}
 
 fn deprecated() -> String {
     format!("[{DEPRECATED}]")
@@ -256,7 +246,7 @@ fn mhz(clock: Result<u32>) -> Result<String> {
 }
 
 fn application(row: &Row<'_>, clock: Clock, default: bool) -> Result<String> {
-    if row.major >= 590 {
+    if row.dialect.since(590) {
         return Ok(deprecated());
     }
     mhz(if default {

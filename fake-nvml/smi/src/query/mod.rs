@@ -10,6 +10,7 @@ use nvml_client::{Device, Error, Location, Nvml, Result};
 
 use crate::failure::{Failure, Output};
 use crate::processes::{self, Running};
+use crate::report::Dialect;
 use crate::{clock, select, value};
 
 /// What rows are about.
@@ -90,7 +91,7 @@ enum Look {
 pub(crate) struct Row<'r> {
     nvml: &'r Nvml,
     gpu: &'r Device<'r>,
-    major: u32,
+    dialect: Dialect,
     process: Option<&'r Running>,
     /// Memory and graphics.
     clocks: (u32, u32),
@@ -201,11 +202,11 @@ impl Query {
         })
     }
 
-    fn rows(&self, nvml: &Nvml, gpu: &Device<'_>, major: u32, out: &mut Output) {
+    fn rows(&self, nvml: &Nvml, gpu: &Device<'_>, dialect: Dialect, out: &mut Output) {
         let mut row = Row {
             nvml,
             gpu,
-            major,
+            dialect,
             process: None,
             clocks: (0, 0),
         };
@@ -291,10 +292,9 @@ pub(crate) fn print(
             .collect();
         let _ = writeln!(out, "{}", names.join(", "));
     }
-    let driver = nvml.driver_version()?;
-    let major = driver.split('.').next().and_then(|m| m.parse().ok());
+    let dialect = Dialect::of(&nvml.driver_version()?);
     for gpu in select::gpus(nvml, selection)? {
-        query.rows(nvml, &gpu, major.unwrap_or(0), out);
+        query.rows(nvml, &gpu, dialect, out);
     }
     Ok(())
 }

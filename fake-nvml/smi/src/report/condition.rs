@@ -2,10 +2,9 @@
 
 use nvml_client::{Device, Location, SramErrors};
 
-use super::sensors::{count, modes};
-use super::tree::Node;
+use super::tree::{Node, modes};
 use super::{Dialect, Section, Topic};
-use crate::value::{self, or_word, yes};
+use crate::value::{self, number, or_word, part, yes};
 
 pub(super) fn sections(gpu: &Device<'_>, dialect: Dialect, all: &mut Vec<Section>) {
     all.push((
@@ -35,16 +34,13 @@ pub(super) fn sections(gpu: &Device<'_>, dialect: Dialect, all: &mut Vec<Section
 
 fn errors(gpu: &Device<'_>, dialect: Dialect) -> Node {
     let sram = gpu.sram_errors();
-    let of = |pick: fn(&SramErrors) -> u64| match &sram {
-        Ok(sram) => pick(sram).to_string(),
-        Err(e) => value::missing(e).into(),
-    };
+    let of = |pick: fn(&SramErrors) -> u64| part(&sram, |s| pick(s).to_string());
     let places = |lifetime: bool, parity: String, secded: String| {
         [
             (
                 "SRAM Correctable",
                 "sram_correctable",
-                count(gpu.memory_errors(false, lifetime, Location::Sram)),
+                number(gpu.memory_errors(false, lifetime, Location::Sram)),
             ),
             (
                 "SRAM Uncorrectable Parity",
@@ -59,20 +55,17 @@ fn errors(gpu: &Device<'_>, dialect: Dialect) -> Node {
             (
                 "DRAM Correctable",
                 "dram_correctable",
-                count(gpu.memory_errors(false, lifetime, Location::Dram)),
+                number(gpu.memory_errors(false, lifetime, Location::Dram)),
             ),
             (
                 "DRAM Uncorrectable",
                 "dram_uncorrectable",
-                count(gpu.memory_errors(true, lifetime, Location::Dram)),
+                number(gpu.memory_errors(true, lifetime, Location::Dram)),
             ),
         ]
         .map(|(text, xml, shown)| Node::value(text, xml, shown))
     };
-    let exceeded = match &sram {
-        Ok(sram) => yes(sram.threshold_exceeded),
-        Err(e) => value::missing(e).into(),
-    };
+    let exceeded = part(&sram, |s| yes(s.threshold_exceeded));
     let mut nodes = vec![
         Node::group(
             "Volatile",
@@ -109,10 +102,15 @@ fn errors(gpu: &Device<'_>, dialect: Dialect) -> Node {
     ];
     if dialect.since(580) {
         let pending = gpu.repairs_pending();
-        let repair = |pick: fn(&(bool, bool)) -> bool| match &pending {
-            Ok(both) if pick(both) => "GPU requires reset".into(),
-            Ok(_) => "No".to_owned(),
-            Err(e) => value::missing(e).into(),
+        let repair = |pick: fn(&(bool, bool)) -> bool| {
+            part(&pending, |both| {
+                if pick(both) {
+                    "GPU requires reset"
+                } else {
+                    "No"
+                }
+                .into()
+            })
         };
         nodes.extend([
             Node::value(
@@ -137,10 +135,7 @@ fn errors(gpu: &Device<'_>, dialect: Dialect) -> Node {
 fn retired(gpu: &Device<'_>) -> [Node; 2] {
     let single = gpu.retired_pages(false);
     let double = gpu.retired_pages(true);
-    let number = |pages: &nvml_client::Result<Vec<u64>>| match pages {
-        Ok(pages) => pages.len().to_string(),
-        Err(e) => value::missing(e).to_owned(),
-    };
+    let total = |pages: &nvml_client::Result<Vec<u64>>| part(pages, |p| p.len().to_string());
     let pending = or_word(gpu.retired_pages_pending(), |p| yes(p == 1));
     let cause = |xml, pages: &nvml_client::Result<Vec<u64>>| {
         let list = match pages {
@@ -157,7 +152,7 @@ fn retired(gpu: &Device<'_>) -> [Node; 2] {
         Node::group(
             "",
             xml,
-            vec![Node::value("", "retired_count", number(pages)), list],
+            vec![Node::value("", "retired_count", total(pages)), list],
         )
     };
     [
@@ -165,8 +160,8 @@ fn retired(gpu: &Device<'_>) -> [Node; 2] {
             "Retired Pages",
             "",
             vec![
-                Node::value("Single Bit ECC", "", number(&single)),
-                Node::value("Double Bit ECC", "", number(&double)),
+                Node::value("Single Bit ECC", "", total(&single)),
+                Node::value("Double Bit ECC", "", total(&double)),
                 Node::value("Pending Page Blacklist", "", pending.clone()),
             ],
         ),
@@ -189,10 +184,8 @@ fn remapped(gpu: &Device<'_>, dialect: Dialect) -> Node {
         Err(e) => return Node::value("Remapped Rows", "remapped_rows", value::missing(&e)),
     };
     let banks = gpu.remap_histogram();
-    let bank = |pick: fn(&nvml_client::Histogram) -> u32| match &banks {
-        Ok(banks) => format!("{} bank(s)", pick(banks)),
-        Err(e) => value::missing(e).into(),
-    };
+    let bank =
+        |pick: fn(&nvml_client::Histogram) -> u32| part(&banks, |b| format!("{} bank(s)", pick(b)));
     // 595 tells those of banks that are no longer used.
     let inactive = |text, xml| dialect.since(595).then(|| Node::value(text, xml, "0"));
     let mut nodes = vec![Node::value(

@@ -1,10 +1,10 @@
 //! What a GPU is: name, modes, versions, place on the bus.
 
-use nvml_client::{Code, Device, Error, Inforom, Result};
+use nvml_client::{Device, Inforom, Result, field};
 
-use super::tree::Node;
+use super::tree::{Node, modes};
 use super::{Dialect, Section, Topic, mig};
-use crate::value::{self, DEPRECATED, number, or_word, switch, text};
+use crate::value::{self, DEPRECATED, number, or_word, part, switch, text};
 
 pub(super) fn sections(gpu: &Device<'_>, dialect: Dialect, all: &mut Vec<Section>) {
     let mut add = |node| all.push((None, node));
@@ -53,18 +53,11 @@ pub(super) fn sections(gpu: &Device<'_>, dialect: Dialect, all: &mut Vec<Section
         "addressing_mode",
         or_word(gpu.addressing_mode(), |m| value::addressing(m).into()),
     ));
-    let modes = gpu.mig_mode();
-    let mig = |pick: fn((bool, bool)) -> bool| match &modes {
-        Ok(both) => switch(pick(*both)),
-        Err(e) => value::missing(e).into(),
-    };
-    add(Node::group(
+    add(modes(
         "MIG Mode",
         "mig_mode",
-        vec![
-            Node::value("Current", "current_mig", mig(|m| m.0)),
-            Node::value("Pending", "pending_mig", mig(|m| m.1)),
-        ],
+        ["current_mig", "pending_mig"],
+        gpu.mig_mode(),
     ));
     mig::devices(gpu, all);
     for (name, xml, shown) in [
@@ -150,10 +143,7 @@ fn numbers(gpu: &Device<'_>, dialect: Dialect, all: &mut Vec<Section>) {
         ],
     ));
     let flush = gpu.black_box_flush();
-    let flush = |show: fn(u64, u64) -> String| match &flush {
-        Ok((at, took)) => show(*at, *took),
-        Err(e) => value::missing(e).into(),
-    };
+    let flush = |show: fn(u64, u64) -> String| part(&flush, |(at, took)| show(*at, *took));
     add(Node::group(
         "Inforom BBX Object Flush",
         "inforom_bbx_flush",
@@ -227,11 +217,10 @@ fn numbers(gpu: &Device<'_>, dialect: Dialect, all: &mut Vec<Section>) {
             ],
         ));
     }
-    const GET_GPU_RECOVERY_ACTION: u32 = 230;
     add(Node::value(
         "GPU Recovery Action",
         "gpu_recovery_action",
-        or_word(gpu.field(GET_GPU_RECOVERY_ACTION, 0), |a| {
+        or_word(gpu.field(field::RECOVERY_ACTION, 0), |a| {
             value::recovery(a).into()
         }),
     ));
@@ -259,11 +248,15 @@ fn numbers(gpu: &Device<'_>, dialect: Dialect, all: &mut Vec<Section>) {
 
 fn platform(gpu: &Device<'_>) -> Node {
     let platform = gpu.platform();
-    let place = |show: fn(&nvml_client::Platform) -> String| match &platform {
-        // Outside a rack only the module has a number.
-        Ok(p) if p.chassis_serial.is_empty() => "N/A".into(),
-        Ok(p) => show(p),
-        Err(e) => value::missing(e).into(),
+    let place = |show: fn(&nvml_client::Platform) -> String| {
+        part(&platform, |p| {
+            // Outside a rack only the module has a number.
+            if p.chassis_serial.is_empty() {
+                "N/A".into()
+            } else {
+                show(p)
+            }
+        })
     };
     let module = match &platform {
         Ok(p) => p.module.to_string(),
@@ -318,15 +311,10 @@ fn hex(name: &'static str, xml: &'static str, digits: &str) -> [Node; 2] {
 
 fn pci(gpu: &Device<'_>) -> Node {
     let pci = gpu.pci();
-    let place = |show: fn(&nvml_client::PciInfo) -> String| match &pci {
-        Ok(pci) => show(pci),
-        Err(e) => value::missing(e).into(),
-    };
+    let place = |show: fn(&nvml_client::PciInfo) -> String| part(&pci, show);
     let class = gpu.pci_class();
-    let class = |show: fn(&nvml_client::PciClass) -> u32| match &class {
-        Ok(class) => format!("{:x}", show(class)),
-        Err(e) => value::missing(e).into(),
-    };
+    let class =
+        |pick: fn(&nvml_client::PciClass) -> u32| part(&class, |c| format!("{:x}", pick(c)));
     let mut nodes = Vec::new();
     nodes.extend(hex("Bus", "pci_bus", &place(|p| format!("{:02X}", p.bus))));
     nodes.extend(hex(
@@ -395,7 +383,6 @@ fn pci(gpu: &Device<'_>) -> Node {
             Node::value("Firmware", "bridge_chip_fw", "N/A"),
         ],
     ));
-    const REPLAY_ROLLOVER: u32 = 95;
     nodes.extend([
         Node::value(
             "Replays Since Reset",
@@ -405,7 +392,7 @@ fn pci(gpu: &Device<'_>) -> Node {
         Node::value(
             "Replay Number Rollovers",
             "replay_rollover_counter",
-            number(gpu.field(REPLAY_ROLLOVER, 0)),
+            number(gpu.field(field::REPLAY_ROLLOVER, 0)),
         ),
         Node::value(
             "Tx Throughput",
@@ -421,12 +408,4 @@ fn pci(gpu: &Device<'_>) -> Node {
         Node::value("Atomic Caps Inbound", "atomic_caps_inbound", "N/A"),
     ]);
     Node::group("PCI", "pci", nodes)
-}
-
-/// NOT_SUPPORTED for a value that was asked of nobody.
-pub(super) fn absent<T>() -> Result<T> {
-    Err(Error::Call {
-        function: "",
-        code: Code::NOT_SUPPORTED,
-    })
 }

@@ -5,7 +5,7 @@ use nvml_client::{Device, Memory, Nvml, Result};
 use super::tree::{Look, Node};
 use super::{Section, Topic};
 use crate::processes;
-use crate::value::{mib, number, with};
+use crate::value::{mib, number, part};
 
 pub(super) fn devices(gpu: &Device<'_>, all: &mut Vec<Section>) {
     let on = gpu.mig_mode().is_ok_and(|(now, _)| now);
@@ -27,10 +27,7 @@ pub(super) fn devices(gpu: &Device<'_>, all: &mut Vec<Section>) {
 
 fn device(mig: &Device<'_>) -> Node {
     let has = mig.attributes();
-    let count = |pick: fn(&nvml_client::Attributes) -> u32| match &has {
-        Ok(has) => pick(has).to_string(),
-        Err(e) => crate::value::missing(e).into(),
-    };
+    let count = |pick: fn(&nvml_client::Attributes) -> u32| part(&has, |a| pick(a).to_string());
     Node::group(
         "MIG Device",
         "mig_device",
@@ -97,10 +94,7 @@ pub(super) fn memory(
     memory: Result<Memory>,
     reserved: bool,
 ) -> Node {
-    let show = |pick: fn(&Memory) -> u64| match &memory {
-        Ok(memory) => with(Ok(mib(pick(memory))), "MiB"),
-        Err(e) => crate::value::missing(e).into(),
-    };
+    let show = |pick: fn(&Memory) -> u64| part(&memory, |m| format!("{} MiB", mib(pick(m))));
     let mut nodes = vec![Node::value("Total", "total", show(|m| m.total))];
     if reserved {
         nodes.push(Node::value(

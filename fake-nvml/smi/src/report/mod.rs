@@ -2,7 +2,9 @@
 //! Not the values' words (`value`).
 //! Elements, lines and their order are those of public captures of drivers 570, 580 and 595 (smi/tests/data/README.md).
 
+mod clocks;
 mod condition;
+mod fabric;
 mod identity;
 mod mig;
 mod render;
@@ -15,7 +17,6 @@ use nvml_client::{Device, Nvml};
 
 use crate::failure::{Failure, Output};
 use crate::{clock, select};
-pub(crate) use sensors::field;
 use tree::Node;
 
 /// What was asked for.

@@ -1,5 +1,9 @@
 //! A report before it is text or XML.
 
+use nvml_client::Result;
+
+use crate::value::{part, switch};
+
 /// A line or a block.
 #[derive(Debug)]
 pub(crate) enum Node {
@@ -56,4 +60,22 @@ impl Node {
             look,
         }
     }
+}
+
+/// Enabled or Disabled of two modes: now and after the next reset.
+pub(super) fn modes(
+    text: &'static str,
+    xml: &'static str,
+    elements: [&'static str; 2],
+    got: Result<(bool, bool)>,
+) -> Node {
+    let show = |pick: fn(&(bool, bool)) -> bool| part(&got, |both| switch(pick(both)));
+    Node::group(
+        text,
+        xml,
+        vec![
+            Node::value("Current", elements[0], show(|m| m.0)),
+            Node::value("Pending", elements[1], show(|m| m.1)),
+        ],
+    )
 }
