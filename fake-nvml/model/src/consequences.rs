@@ -40,7 +40,7 @@ impl Injection {
             Self::Absent(true) => Self::Absent(false),
             Self::ResetRequired(true) => Self::ResetRequired(false),
             Self::Recovery(_) => Self::Recovery(RecoveryAction::None),
-            Self::Throttle(_) => Self::Throttle(crate::health::Throttle::default()),
+            Self::Throttle(_) => Self::Throttle(crate::throttle::Throttle::default()),
             Self::NvLink { link, up } => Self::NvLink { link, up: !up },
             Self::Load { gi, .. } => Self::Load {
                 gi,

@@ -1,6 +1,7 @@
 //! The condition of a GPU.
 //! Not here: the values that vary by themselves (`telemetry`, computed from these and the time), work (`load`).
 //! Changed by injection only.
+use crate::throttle::Throttle;
 use serde::{Deserialize, Serialize};
 
 /// ECC error counters.
@@ -78,41 +79,5 @@ impl Health {
     /// Whether an NVLink is up.
     pub const fn link_up(&self, link: u32) -> bool {
         link < u32::BITS && self.links_down & (1 << link) == 0
-    }
-}
-
-/// Why clocks are lower than they could be: bits of `nvmlClocksEventReason*`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Throttle(pub u64);
-
-impl Throttle {
-    /// Nothing to do.
-    pub const IDLE: Self = Self(0x1);
-    /// The power limit.
-    pub const POWER_CAP: Self = Self(0x4);
-    /// Hardware: halved or worse, by temperature or power.
-    pub const HW_SLOWDOWN: Self = Self(0x8);
-    /// The driver, by temperature.
-    pub const SW_THERMAL: Self = Self(0x20);
-    /// Hardware, by temperature.
-    pub const HW_THERMAL: Self = Self(0x40);
-    /// Hardware, by the power supply's brake signal.
-    pub const POWER_BRAKE: Self = Self(0x80);
-
-    /// Both.
-    #[must_use]
-    pub const fn with(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// Whether any of these.
-    pub const fn any(self, of: Self) -> bool {
-        self.0 & of.0 != 0
-    }
-
-    /// Whether none.
-    pub const fn is_none(self) -> bool {
-        self.0 == 0
     }
 }

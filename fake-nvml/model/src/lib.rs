@@ -31,6 +31,7 @@ mod schedule;
 mod span;
 mod spec;
 mod telemetry;
+mod throttle;
 mod units;
 mod uuid;
 
@@ -46,7 +47,7 @@ pub use events::{Event, EventKind, Events};
 #[cfg(feature = "catalog")]
 pub use fault::file::{CardFault, PlanFile, Problem};
 pub use fault::{Action, Call, FaultPlan, Glob, ProcessIs, Rule, Then, When, Window};
-pub use health::{EccCounts, Health, RecoveryAction, RowRemaps, Throttle};
+pub use health::{EccCounts, Health, RecoveryAction, RowRemaps};
 pub use ids::{
     Birth, CiId, GiId, GpuIndex, GpuUuid, MachineId, MigUuid, Minor, PciAddress, Pid, ProfileId,
 };
@@ -67,4 +68,5 @@ pub use spec::{
     StandIn, Thermal,
 };
 pub use telemetry::{Telemetry, Use};
+pub use throttle::Throttle;
 pub use units::{Celsius, MHz, MiB, MilliJoules, MilliWatts, Now, Percent, Slices};

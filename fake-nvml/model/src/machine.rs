@@ -14,6 +14,7 @@ use crate::{
     refusal::Refusal,
     schedule::Scheduled,
     spec::{MigSpec, Placement, Spec},
+    throttle::Held,
     units::{MiB, MilliWatts, Now, Slices},
     uuid,
 };
@@ -93,6 +94,8 @@ pub struct Gpu {
     pub loads: Vec<Load>,
     /// Energy used.
     pub(crate) energy: Energy,
+    /// How long clocks have been held down.
+    pub(crate) held: Held,
     /// Clocks, accounting and draining.
     pub chosen: Chosen,
     /// Ways in which this card differs from its siblings.
@@ -335,6 +338,7 @@ fn boot(index: usize, total: usize, model: usize, spec: &Spec, options: &Options
         health: Health::default(),
         loads: Vec::new(),
         energy: Energy::from(Now(0)),
+        held: Held::default(),
         chosen: Chosen::default(),
         quirks: options.quirks,
     }

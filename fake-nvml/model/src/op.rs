@@ -4,10 +4,11 @@
 use crate::{
     chosen::Choice,
     code::Code,
-    health::{RecoveryAction, RowRemaps, Throttle},
+    health::{RecoveryAction, RowRemaps},
     ids::{Birth, CiId, GiId, GpuIndex, MigUuid, ProfileId},
     machine::{ComputeMode, MigMode, Quirks, Timeslice},
     spec::Placement,
+    throttle::Throttle,
     units::{MiB, MilliWatts, Now, Percent},
 };
 use serde::{Deserialize, Serialize};

@@ -2,12 +2,12 @@
 //! Not here: the loads they follow from (`load`), power and energy (`power`).
 //! Plausible, not measured: an idle card is cool and slow, a busy one warm and fast, with a small deterministic ripple.
 use crate::{
-    health::Throttle,
     ids::{CiId, GiId},
     load::{Load, SCALED_PERCENT, scaled, shares},
     machine::Gpu,
     power::{self, ripple},
     spec::{Clocks, Spec, Thermal},
+    throttle::Throttle,
     units::{Celsius, MHz, MiB, MilliJoules, MilliWatts, Now, Percent},
 };
 

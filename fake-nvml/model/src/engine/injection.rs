@@ -119,7 +119,7 @@ impl Machine {
                 return Ok(Outcome::Done);
             }
             Injection::Throttle(reasons) => {
-                self.gpu_mut(index)?.health.throttle = reasons;
+                self.gpu_mut(index)?.throttle(reasons, now);
                 self.note(now, Scope::gpu(index), EventKind::Clock)
             }
             Injection::NvLink { link, up } => {

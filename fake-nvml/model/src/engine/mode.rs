@@ -5,12 +5,13 @@ use crate::{
     clients::{Clients, Scope},
     code::Code,
     events::EventKind,
-    health::{EccCounts, RecoveryAction, Throttle},
+    health::{EccCounts, RecoveryAction},
     ids::GpuIndex,
     machine::{Machine, MigMode},
     op::{Op, Outcome},
     refusal::Refusal,
     spec::MigToggle,
+    throttle::Throttle,
     units::Now,
 };
 
@@ -77,7 +78,7 @@ pub(super) fn reset(
     gpu.health.remaps.pending = false;
     gpu.health.recovery = RecoveryAction::None;
     gpu.health.reset_required = false;
-    gpu.health.throttle = Throttle::default();
+    gpu.throttle(Throttle::default(), now);
     gpu.health.links_down = 0;
     if had_instances || mode_changes {
         machine.note(now, Scope::gpu(index), EventKind::MigConfig);

@@ -61,6 +61,7 @@ impl Machine {
                 if let Some(spec) = usize::try_from(gpu.model).ok().and_then(|i| specs.get(i)) {
                     power::settle(spec, gpu, old, new);
                 }
+                gpu.settle_held(old, new);
                 for load in gpu.loads.iter_mut().filter(|load| load.runs(old)) {
                     load.since = Now(load.since.0.saturating_sub(back));
                 }

@@ -118,6 +118,48 @@ fn throttling_shows() {
     assert_eq!(show(&bench).reasons, Throttle::IDLE);
 }
 
+/// Time held down adds up by reason, once where reasons overlap; it stands when they end, and a clock that goes back takes none away.
+#[test]
+fn the_time_held_down_is_counted() {
+    let second = |n: u64| Now::from_secs(100 + n);
+    let start = machine(&[("A100-SXM4-40GB", 1)], &Options::default());
+    let (cap, heat) = (Throttle::POWER_CAP, Throttle::HW_THERMAL);
+    let both = cap.with(heat);
+    let held = |machine: &Machine, now: Now| {
+        [cap, heat, both, Throttle::SW_THERMAL]
+            .map(|reasons| machine.gpus[0].held_down(reasons, now).0 / 1_000_000)
+    };
+    let mut now = start.apply(inject(Injection::Throttle(cap)), second(0));
+    for (at, reasons) in [(10, both), (15, heat), (16, heat)] {
+        now = now
+            .unwrap()
+            .0
+            .apply(inject(Injection::Throttle(reasons)), second(at));
+    }
+    let now = now.unwrap().0;
+    assert_eq!(held(&start, second(9)), [0; 4]);
+    assert_eq!(held(&now, second(20)), [15, 10, 20, 0]);
+    let back = now.with_clock(second(20), ClockChange::Step(-7_000_000));
+    assert_eq!(held(&back, second(13)), [15, 10, 20, 0]);
+    assert_eq!(held(&back, second(14)), [15, 11, 21, 0]);
+    let reset = now.apply(Op::Reset { gpu: GPU }, second(20)).unwrap().0;
+    assert_eq!(held(&reset, second(90)), [15, 10, 20, 0]);
+    let later = reset.with_fault(
+        GPU,
+        &[Injection::Throttle(heat)],
+        second(30),
+        Some(5_000_000),
+        second(21),
+    );
+    let later = later.unwrap();
+    let seen = later.at(second(99)).into_owned();
+    assert_eq!(
+        held(&seen, second(99)),
+        [15, 15, 25, 0],
+        "counted from and to its own moments"
+    );
+}
+
 #[test]
 fn what_follows_from_what() {
     let bench = Bench::new("A100-SXM4-40GB");

@@ -5,11 +5,12 @@ use crate::{
     code::Code,
     driver,
     fault::{Action, FaultPlan, Glob, ProcessIs, Rule, Then, When, Window},
-    health::{RecoveryAction, RowRemaps, Throttle},
+    health::{RecoveryAction, RowRemaps},
     ids::{CiId, GiId, GpuIndex, GpuUuid, MigUuid, Pid},
     machine::Machine,
     op::Injection,
     span::Micros,
+    throttle::Throttle,
 };
 use serde_saphyr::{Location, Spanned};
 use written::{CallFault, Card, NumberOrText, Reason, Recovery};
