@@ -92,8 +92,8 @@ impl Machine {
         }
         let mut machine = self.at(now).into_owned();
         let passed = now.since(machine.faults.armed);
-        rule.window.from += passed;
-        rule.window.until = rule.window.until.map(|until| until + passed);
+        rule.window.from = rule.window.from.saturating_add(passed);
+        rule.window.until = rule.window.until.map(|until| until.saturating_add(passed));
         machine.faults.rules.push(rule);
         machine
     }

@@ -579,6 +579,18 @@ mod calls {
                 until: Some(2_020)
             }
         );
+        let window = Window {
+            from: 0,
+            until: Some(u64::MAX),
+        };
+        let ever = armed.also_armed(
+            Rule {
+                window,
+                ..rule("*", When::Always)
+            },
+            Now(3_000),
+        );
+        assert_eq!(ever.faults.rules[1].window.until, Some(u64::MAX));
         let off = more.disarmed(Now(4_000));
         assert!(off.faults.id > armed.faults.id && !off.watches_calls());
         assert!(off.with_log(true).watches_calls());
