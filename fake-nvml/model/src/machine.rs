@@ -392,9 +392,7 @@ impl Gpu {
                 .sum(),
         )
     }
-}
 
-impl Gpu {
     /// The engines that no GPU instance has, by kind as [`Engines::each`] lists them.
     pub(crate) fn engines_free(&self, mig: &MigSpec) -> [(&'static str, u32); 5] {
         let mut free = mig.engines().each();

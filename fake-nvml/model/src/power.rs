@@ -9,7 +9,7 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Energy used up to a moment: thousands of a thousandth of a millijoule are kept, so that nothing is lost when loads come and go.
+/// Energy used up to a moment: in nanojoules, so that nothing is lost when loads come and go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Energy {
     nanojoules: u128,

@@ -74,7 +74,7 @@ pub enum Refusal {
         gpu: GpuIndex,
     },
     /// No such load.
-    #[error("there is no load {load}: {}", if .known.is_empty() { "there is none".to_owned() } else { format!("there are {}", words(.known)) })]
+    #[error("there is no load {load}: {}", if .known.is_empty() { "there is none".to_owned() } else { format!("there are {}", list(.known)) })]
     NoSuchLoad {
         /// Asked for.
         load: LoadId,
@@ -278,12 +278,7 @@ impl Refusal {
     }
 }
 
-fn list(numbers: &[u32]) -> String {
-    let words: Vec<String> = numbers.iter().map(ToString::to_string).collect();
-    words.join(", ")
-}
-
-fn words<T: ToString>(things: &[T]) -> String {
+fn list<T: ToString>(things: &[T]) -> String {
     let words: Vec<String> = things.iter().map(ToString::to_string).collect();
     words.join(", ")
 }

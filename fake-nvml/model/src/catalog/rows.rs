@@ -84,9 +84,7 @@ fn row(tree: &Tree, path: &[String]) -> Option<FactRow> {
         _ => None,
     };
     let value = tree.get("value").unwrap_or(&Tree::Null).to_string();
-    let value = path
-        .last()
-        .map_or(value.clone(), |key| hexadecimal(key, value));
+    let value = hexadecimal(path.last().map_or("", String::as_str), value);
     Some(FactRow {
         path: path.join("."),
         value,
