@@ -29,7 +29,8 @@ pub(crate) struct Share<'a> {
 
 /// The loads that run at `now` with their shares.
 pub(crate) fn shares<'a>(spec: &Spec, gpu: &'a Gpu, now: Now) -> Vec<Share<'a>> {
-    let running: Vec<&Load> = gpu.loads.iter().filter(|load| load.runs(now)).collect();
+    let running: Vec<&Load> = gpu.running(now).collect();
+    let card = fair(peak_of_card(spec, gpu, &running));
     running
         .iter()
         .map(|&load| {
@@ -44,7 +45,7 @@ pub(crate) fn shares<'a>(spec: &Spec, gpu: &'a Gpu, now: Now) -> Vec<Share<'a>> 
                 }
             };
             let part = load.gi.map_or(WHOLE, |gi| part_of_gi(spec, gpu, gi));
-            let of_card = mul(mul(of_gi, part), fair(peak_of_card(spec, gpu, &running)));
+            let of_card = mul(mul(of_gi, part), card);
             Share {
                 load,
                 of_card,
