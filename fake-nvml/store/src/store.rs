@@ -273,13 +273,18 @@ impl Store {
         }
         let now = machine.now(self.real());
         let due = machine.next_due().is_some_and(|due| due <= now);
-        let gone = machine.has_real_loads() && machine.ended(&self.clients()?).next().is_some();
+        // Asked once: who is gone is gone for all that follows.
+        let clients = match machine.has_real_loads() {
+            true => self.clients()?,
+            false => Clients::default(),
+        };
+        let gone = machine.ended(&clients).next().is_some();
         if !due && !gone {
             return Ok(snapshot);
         }
         let machine = machine.at(now).into_owned();
         let machine = match gone {
-            true => machine.without_ended(now, &self.clients()?),
+            true => machine.without_ended(now, &clients),
             false => machine,
         };
         Ok(Arc::new(Snapshot {

@@ -90,7 +90,7 @@ impl Machine {
             .any(|gpu| gpu.loads.iter().any(Load::is_real))
     }
 
-    /// The loads of real processes that are no more among the open clients, or that are over.
+    /// The loads of real processes that are no more among the open clients.
     pub fn ended<'a>(&'a self, clients: &'a Clients) -> impl Iterator<Item = LoadId> + 'a {
         self.gpus.iter().flat_map(move |gpu| {
             let gone = move |load: &&Load| is_gone(load, load.scope(gpu.index), clients);
