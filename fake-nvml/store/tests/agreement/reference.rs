@@ -12,58 +12,8 @@ const RESET_REQUIRED: u32 = 16;
 const IN_USE: u32 = 19;
 const INSUFFICIENT_RESOURCES: u32 = 23;
 
-/// Ids of GPU instances by (start, size), on cards of eight slices: captured in both mappings (S10, S18, S41; S42, S16).
-const NORMAL: [(u32, u32, u32); 14] = [
-    (0, 1, 7),
-    (1, 1, 8),
-    (2, 1, 9),
-    (3, 1, 10),
-    (4, 1, 11),
-    (5, 1, 12),
-    (6, 1, 13),
-    (0, 2, 3),
-    (2, 2, 4),
-    (4, 2, 5),
-    (6, 2, 6),
-    (0, 4, 1),
-    (4, 4, 2),
-    (0, 8, 0),
-];
-const FLIPPED: [(u32, u32, u32); 14] = [
-    (0, 1, 11),
-    (1, 1, 12),
-    (2, 1, 13),
-    (3, 1, 14),
-    (4, 1, 7),
-    (5, 1, 8),
-    (6, 1, 9),
-    (0, 2, 5),
-    (2, 2, 6),
-    (4, 2, 3),
-    (6, 2, 4),
-    (0, 4, 2),
-    (4, 4, 1),
-    (0, 8, 0),
-];
-/// The same of an RTX PRO 6000 (twelve slices, S28) and of an A30 (four slices, S5).
-const TWELVE: [(u32, u32, u32); 7] = [
-    (0, 3, 3),
-    (3, 3, 4),
-    (6, 3, 5),
-    (9, 3, 6),
-    (0, 6, 1),
-    (6, 6, 2),
-    (0, 12, 0),
-];
-const FOUR: [(u32, u32, u32); 7] = [
-    (0, 1, 3),
-    (1, 1, 4),
-    (2, 1, 5),
-    (3, 1, 6),
-    (0, 2, 1),
-    (2, 2, 2),
-    (0, 4, 0),
-];
+/// Ids of GPU instances: slices of the card, mapping, start, size, id.
+const IDS: &str = include_str!("../../../model/data/gi-ids.tsv");
 
 /// A part of a card: profile, first slice, number of slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,15 +72,11 @@ impl Card {
     }
 
     fn id_at(&self, start: u32, size: u32) -> u32 {
-        let table: &[(u32, u32, u32)] = match self.spec.mig.as_ref().map(|mig| mig.memory_slices.0)
-        {
-            Some(8) if self.flipped => &FLIPPED,
-            Some(8) => &NORMAL,
-            Some(12) => &TWELVE,
-            _ => &FOUR,
-        };
-        let row = table.iter().find(|row| (row.0, row.1) == (start, size));
-        row.map_or(u32::MAX, |row| row.2)
+        let mapping = if self.flipped { "flipped" } else { "normal" };
+        let slices = self.spec.mig.as_ref().map_or(0, |mig| mig.memory_slices.0);
+        let place = format!("{slices}\t{mapping}\t{start}\t{size}\t");
+        let id = IDS.lines().find_map(|row| row.strip_prefix(&place));
+        id.map_or(u32::MAX, |id| id.parse().expect("a number"))
     }
 
     /// Whether one more of a profile is within the card's counts: instances, compute slices and engines of each kind.

@@ -1,5 +1,6 @@
 //! What real cards did, step by step.
 use super::*;
+use std::collections::BTreeMap;
 
 const FULL: Result<u32, Code> = Err(Code::InsufficientResources);
 
@@ -250,62 +251,38 @@ fn known_sets_fit_or_do_not() {
     }
 }
 
-/// The two observed mappings, for every placement.
+/// The two observed mappings, for every placement; cards of four slices (A30) and of twelve (RTX PRO 6000) follow the same ranges.
 #[test]
 fn ids_follow_from_placements_in_both_mappings() {
-    let normal = [
-        (0, 1, 7),
-        (1, 1, 8),
-        (2, 1, 9),
-        (3, 1, 10),
-        (4, 1, 11),
-        (5, 1, 12),
-        (6, 1, 13),
-        (0, 2, 3),
-        (2, 2, 4),
-        (4, 2, 5),
-        (6, 2, 6),
-        (0, 4, 1),
-        (4, 4, 2),
-        (0, 8, 0),
-    ];
-    let flipped = [
-        (0, 1, 11),
-        (1, 1, 12),
-        (2, 1, 13),
-        (3, 1, 14),
-        (4, 1, 7),
-        (5, 1, 8),
-        (6, 1, 9),
-        (0, 2, 5),
-        (2, 2, 6),
-        (4, 2, 3),
-        (6, 2, 4),
-        (0, 4, 2),
-        (4, 4, 1),
-        (0, 8, 0),
-    ];
-    for (flip, table) in [(false, normal), (true, flipped)] {
-        for (start, size, id) in table {
-            let seen = crate::geometry::gi_id(Placement { start, size }, Slices(8), flip);
-            assert_eq!(seen, Some(GiId(id)), "{start}:{size} flipped={flip}");
-        }
-    }
-    // Cards of four slices (A30) and of twelve (RTX PRO 6000) follow the same ranges.
-    let of = |start, size, total| {
-        crate::geometry::gi_id(Placement { start, size }, Slices(total), false)
+    let of = |start, size, total, flip| {
+        crate::geometry::gi_id(Placement { start, size }, Slices(total), flip)
     };
-    assert_eq!(
-        (0..4).map(|s| of(s, 1, 4)).collect::<Vec<_>>(),
-        [3, 4, 5, 6].map(|i| Some(GiId(i)))
-    );
-    assert_eq!(
-        [0, 3, 6, 9].map(|s| of(s, 3, 12)),
-        [3, 4, 5, 6].map(|i| Some(GiId(i)))
-    );
-    assert_eq!([0, 6].map(|s| of(s, 6, 12)), [1, 2].map(|i| Some(GiId(i))));
-    assert_eq!(of(1, 2, 8), None);
-    assert_eq!(of(0, 3, 8), None);
+    let rows = include_str!("../../../data/gi-ids.tsv").lines();
+    let mut mappings = BTreeMap::new();
+    for row in rows.filter(|row| !row.starts_with('#')) {
+        let cells: Vec<&str> = row.split('\t').collect();
+        let &[slices, mapping, start, size, id] = cells.as_slice() else {
+            panic!("no row: {row}")
+        };
+        let number = |cell: &str| cell.parse::<u32>().unwrap();
+        let seen = of(
+            number(start),
+            number(size),
+            number(slices),
+            mapping == "flipped",
+        );
+        assert_eq!(seen, Some(GiId(number(id))), "{row}");
+        *mappings.entry((number(slices), mapping)).or_insert(0) += 1;
+    }
+    let counts = [
+        ((4, "normal"), 7),
+        ((8, "flipped"), 14),
+        ((8, "normal"), 14),
+        ((12, "normal"), 7),
+    ];
+    assert_eq!(mappings, BTreeMap::from(counts));
+    assert_eq!(of(1, 2, 8, false), None);
+    assert_eq!(of(0, 3, 8, false), None);
 }
 
 /// Compute instances of a 4g: ids from 0, the lowest free one next (`-lci` of an A100-SXM4-80GB).
