@@ -1,4 +1,5 @@
 //! Fault plans: any text is read or refused with its place; what is read decides about calls and never panics.
+use fake_nvml_fuzz::{breaks, edit};
 use gpu_model::PlanFile;
 use std::time::Duration;
 
@@ -26,29 +27,6 @@ const WORDS: [&str; 20] = [
     ": :",
 ];
 
-fn edit(text: &str, edits: &[u8]) -> String {
-    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    for edit in edits.chunks_exact(3).take(16) {
-        let at = usize::from(edit[0]) % lines.len().max(1);
-        let word = WORDS[usize::from(edit[2]) % WORDS.len()];
-        let Some(line) = lines.get_mut(at) else { break };
-        match edit[1] % 5 {
-            0 => drop(lines.remove(at)),
-            1 => {
-                let again = line.clone();
-                lines.insert(at, again);
-            }
-            2 | 3 => {
-                if let Some(colon) = line.find(": ") {
-                    line.replace_range(colon + 2.., word);
-                }
-            }
-            _ => line.push_str(word),
-        }
-    }
-    lines.join("\n")
-}
-
 #[test]
 fn fault_plans() {
     PlanFile::read(BASE, None).expect("the base is good");
@@ -57,7 +35,7 @@ fn fault_plans() {
         .with_max_len(512)
         .for_each(|bytes: &[u8]| {
             let text = match bytes.split_first() {
-                Some((0..192, edits)) => edit(BASE, edits),
+                Some((0..192, edits)) => edit(BASE, edits, &WORDS),
                 _ => String::from_utf8_lossy(bytes).into_owned(),
             };
             if let Err(problems) = PlanFile::read(&text, None) {
@@ -65,14 +43,7 @@ fn fault_plans() {
                 for problem in problems {
                     let place = text.get(problem.offset..problem.offset + problem.length);
                     assert!(place.is_some(), "no such place: {problem:?}");
-                    assert!(
-                        problem.line
-                            <= text
-                                .matches(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'])
-                                .count()
-                                + 2,
-                        "{problem:?}"
-                    );
+                    assert!(problem.line <= breaks(&text) + 2, "{problem:?}");
                     assert!(!problem.message.is_empty(), "{problem:?}");
                 }
             }
