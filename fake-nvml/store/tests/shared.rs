@@ -206,40 +206,32 @@ fn a_file_that_can_only_be_read() {
     ));
 }
 
-/// The largest node: 64 cards of all models that there are, each cut into as many MIG devices as it takes, a process with a curve on each.
+/// The largest nodes: 64 cards of all models that there are, and 64 of the card with most places, each cut into as many MIG devices as
+/// it takes, a process with a curve on each.
 #[test]
-fn the_largest_machine_fits() {
+fn the_largest_nodes_fit() {
     let catalog = gpu_model::Catalog::builtin();
-    let models = catalog.models();
-    let cards: Vec<_> = (0..64).map(|i| (models[i % models.len()], 1)).collect();
-    let options = gpu_model::Options {
-        node: "largest".to_owned(),
-        mig: true,
-        ..gpu_model::Options::default()
-    };
-    let mut machine = Machine::build(&cards, &options);
-    for index in 0..64 {
-        machine = filled(machine, GpuIndex(index));
+    let names: Vec<&str> = catalog.names().collect();
+    let mixed: Vec<_> = (0..64).map(|i| (names[i % names.len()], 1)).collect();
+    for (node, cards) in [("mixed", mixed), ("large", vec![("B200-SXM-180GB", 64)])] {
+        let mut large = machine(node, &cards);
+        for index in 0..64 {
+            large = filled(large, GpuIndex(index));
+        }
+        let devices: usize = large
+            .gpus
+            .iter()
+            .map(|gpu| large.mig_devices(gpu).count())
+            .sum();
+        assert!(devices > 200, "{node}: {devices}");
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::create(folder.path().join("state"), &large)
+            .unwrap_or_else(|e| panic!("{node}, {devices} MIG devices: {e}"));
+        let read = store.read().expect("it");
+        assert!(read.machine == large, "{node}");
+        let held: BTreeSet<GpuIndex> = read.machine.gpus.iter().map(|gpu| gpu.index).collect();
+        assert_eq!(held.len(), 64, "{node}");
     }
-    let devices: usize = machine
-        .gpus
-        .iter()
-        .map(|gpu| machine.mig_devices(gpu).count())
-        .sum();
-    assert!(devices > 200, "{devices}");
-    let folder = tempfile::tempdir().expect("a folder");
-    let store = Store::create(folder.path().join("state"), &machine)
-        .unwrap_or_else(|e| panic!("{devices} MIG devices: {e}"));
-    assert_eq!(store.read().expect("it").machine, machine);
-    let held: BTreeSet<GpuIndex> = store
-        .read()
-        .expect("it")
-        .machine
-        .gpus
-        .iter()
-        .map(|gpu| gpu.index)
-        .collect();
-    assert_eq!(held.len(), 64);
 }
 
 /// The card with the smallest instances that it has, all that fit, one compute instance and one load in each.
