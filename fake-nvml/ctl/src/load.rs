@@ -180,26 +180,18 @@ impl Put {
                 self.gpu
             ),
         };
-        if self.gpu.starts_with("MIG-") {
-            let mut all = machine.gpus.iter().flat_map(|gpu| machine.mig_devices(gpu));
-            let mig = all
-                .find(|mig| mig.ci.uuid.to_string() == self.gpu)
-                .ok_or_else(no_gpu)?;
-            return Ok(Scope::ci(mig.gpu.index, mig.gi.id, mig.ci.id));
-        }
-        let gpu = match self.gpu.parse() {
-            Ok(index) => GpuIndex(index),
-            Err(_) => {
-                let mut all = machine.gpus.iter();
-                all.find(|gpu| gpu.uuid.to_string() == self.gpu)
-                    .ok_or_else(no_gpu)?
-                    .index
-            }
+        let named = match self.gpu.parse() {
+            Ok(index) => Scope::gpu(GpuIndex(index)),
+            Err(_) => machine.scope_of(&self.gpu).ok_or_else(no_gpu)?,
         };
-        Ok(Scope {
-            gpu,
-            gi: self.gi.map(GiId),
-            ci: self.ci.map(CiId),
+        // The UUID of a MIG device says it all.
+        Ok(match named.gi {
+            Some(_) => named,
+            None => Scope {
+                gpu: named.gpu,
+                gi: self.gi.map(GiId),
+                ci: self.ci.map(CiId),
+            },
         })
     }
 

@@ -5,7 +5,7 @@ use crate::{
     clients::Scope,
     code::Code,
     geometry,
-    ids::{CiId, GiId, GpuIndex, GpuUuid},
+    ids::{CiId, GiId, GpuIndex, GpuUuid, MigUuid},
     machine::{ComputeInstance, Gpu, GpuInstance, Machine, MigMode},
     refusal::Refusal,
     spec::{
@@ -167,6 +167,17 @@ impl Machine {
     /// The GPU of a UUID.
     pub fn gpu_by_uuid(&self, uuid: &GpuUuid) -> Option<&Gpu> {
         self.gpus.iter().find(|gpu| gpu.uuid == *uuid)
+    }
+
+    /// What a UUID names: a GPU (`GPU-…`), or the compute instance of a MIG device (`MIG-…`).
+    pub fn scope_of(&self, uuid: &str) -> Option<Scope> {
+        if let Ok(uuid) = uuid.parse() {
+            return Some(Scope::gpu(self.gpu_by_uuid(&uuid)?.index));
+        }
+        let uuid: MigUuid = uuid.parse().ok()?;
+        let mut all = self.gpus.iter().flat_map(|gpu| self.mig_devices(gpu));
+        let mig = all.find(|mig| mig.ci.uuid == uuid)?;
+        Some(Scope::ci(mig.gpu.index, mig.gi.id, mig.ci.id))
     }
 
     /// `nvmlDeviceGetMaxMigDeviceCount`: 0 if there is no MIG or MIG mode is off.
