@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use gpu_model::{
-    CiId, Code, GiId, GpuIndex, Injection, MiB, Micros, MigMode, Now, Op, Outcome, Percent,
+    CardFault, CiId, Code, GiId, GpuIndex, Injection, MiB, Micros, MigMode, Op, Outcome, Percent,
     PlanFile, RecoveryAction, Refusal, RowRemaps, Scope, Throttle,
 };
 use gpu_store::Store;
@@ -201,7 +201,7 @@ impl Inject {
                 let yaml = call.yaml(self.later, self.lasts);
                 let plan = PlanFile::read(&yaml, Some(&store.current()?.machine));
                 // One rule, written by us: the first problem is the only one, and its place is an option here.
-                let mut plan = plan.map_err(|problems| {
+                let plan = plan.map_err(|problems| {
                     let first = problems.into_iter().next();
                     Error::Option {
                         option: "inject call",
@@ -209,8 +209,8 @@ impl Inject {
                             .map_or_else(String::new, |it| format!("{}: {}", it.message, it.help)),
                     }
                 })?;
-                for rule in plan.rules.drain(..) {
-                    fault::add(&store, &rule)?;
+                for rule in &plan.rules {
+                    fault::add(&store, rule)?;
                 }
                 println!("armed");
                 Ok(())
@@ -241,19 +241,18 @@ impl Inject {
         if self.lasts.is_some() && what.undone().is_none() {
             return Err(Error::Event);
         }
+        let fault = CardFault {
+            gpu,
+            at: self.later.unwrap_or_default(),
+            lasts: self.lasts,
+            what,
+            alone: self.alone,
+        };
         let real = store.real();
         let events = store.update(|machine, _| {
             // The model takes an Xid of an instance that is gone; whoever types one that never was should hear of it.
             machine.check(scope)?;
-            let now = machine.now(real);
-            let at = Now(now.0.saturating_add(self.later.unwrap_or_default().0));
-            let card = machine.gpu(gpu)?;
-            let all = match self.alone {
-                true => vec![what],
-                false => what.with_consequences(machine.spec(card), &card.health),
-            };
-            let lasts = self.lasts.map(|lasts| lasts.0);
-            let next = machine.with_fault(gpu, &all, at, lasts, now)?;
+            let next = machine.with_card_fault(&fault, machine.now(real))?;
             let events = next.events.last_seq() - machine.events.last_seq();
             let last = next.events.last_seq();
             Ok::<_, Refusal>((next, (events, last)))

@@ -25,7 +25,7 @@ pub struct PlanFile {
 pub struct CardFault {
     /// On which GPU.
     pub gpu: GpuIndex,
-    /// When, since the plan is armed.
+    /// When, since it is armed.
     pub at: Micros,
     /// For how long; `None` is for good.
     pub lasts: Option<Micros>,
@@ -76,16 +76,24 @@ impl Machine {
         let mut machine = self.armed(plan.seed, plan.rules.clone(), now);
         machine.scheduled.clear();
         for fault in &plan.cards {
-            let gpu = machine.gpu(fault.gpu)?;
-            let all = match fault.alone {
-                true => vec![fault.what],
-                false => fault.what.with_consequences(machine.spec(gpu), &gpu.health),
-            };
-            let at = Now(now.0.saturating_add(fault.at.0));
-            let lasts = fault.lasts.map(|lasts| lasts.0);
-            machine = machine.with_fault(fault.gpu, &all, at, lasts, now)?;
+            machine = machine.with_card_fault(fault, now)?;
         }
         Ok(machine)
+    }
+
+    /// The machine with a fault of a card, which comes and goes as it says, counted from `now`.
+    ///
+    /// # Errors
+    /// A [`Refusal`]: the card has not what it is about.
+    pub fn with_card_fault(&self, fault: &CardFault, now: Now) -> Result<Machine, Refusal> {
+        let gpu = self.gpu(fault.gpu)?;
+        let all = match fault.alone {
+            true => vec![fault.what],
+            false => fault.what.with_consequences(self.spec(gpu), &gpu.health),
+        };
+        let at = Now(now.0.saturating_add(fault.at.0));
+        let lasts = fault.lasts.map(|lasts| lasts.0);
+        self.with_fault(fault.gpu, &all, at, lasts, now)
     }
 }
 
