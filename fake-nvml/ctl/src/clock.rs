@@ -66,11 +66,9 @@ impl Clock {
         };
         if let Some(change) = change {
             let real = store.real();
-            store
-                .update(|machine, _| {
-                    Ok::<_, gpu_model::Refusal>((machine.with_clock(real, change), ()))
-                })
-                .map_err(Error::from)?;
+            store.update(|machine, _| {
+                Ok::<_, gpu_model::Refusal>((machine.with_clock(real, change), ()))
+            })?;
         }
         let machine = &store.current()?.machine;
         let word = if machine.clock.is_stopped() {

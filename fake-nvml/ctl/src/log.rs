@@ -45,9 +45,9 @@ impl Log {
     pub(crate) fn run(&self) -> Result<(), Error> {
         let store = state::open(self.state.as_deref())?;
         if self.on || self.off {
-            store
-                .update(|machine, _| Ok::<_, gpu_model::Refusal>((machine.with_log(self.on), ())))
-                .map_err(Error::from)?;
+            store.update(|machine, _| {
+                Ok::<_, gpu_model::Refusal>((machine.with_log(self.on), ()))
+            })?;
             if !self.follow {
                 println!(
                     "calls are {} logged",
@@ -76,18 +76,18 @@ impl Log {
             None if self.on => end + 1,
             None => 1,
         };
-        let mut asked = self.last.is_some() || !self.on;
+        // Nobody asked for those that went before the first look.
+        let mut first = self.last.is_some();
         loop {
             let read = store.logged(next, BATCH);
-            // Nobody asked for those that went before the first look.
-            if read.lost > 0 && (self.last.is_none() || !asked) {
+            if read.lost > 0 && !first {
                 self.lost(&mut out, read.lost)?;
             }
             for call in &read.calls {
                 self.call(&mut out, call)?;
             }
             next = read.next;
-            asked = false;
+            first = false;
             if read.calls.len() == BATCH {
                 continue;
             }
