@@ -6,26 +6,7 @@ mod common;
 use std::fs;
 use std::process::Command;
 
-use common::{open_folder, program};
-
-/// A fenced block: what stands behind the fence, and the lines in it.
-fn blocks(page: &str) -> Vec<(String, String)> {
-    let mut blocks = Vec::new();
-    let mut open: Option<(String, String)> = None;
-    for line in page.lines() {
-        match (&mut open, line.strip_prefix("```")) {
-            (None, Some(kind)) => open = Some((kind.to_owned(), String::new())),
-            (Some(_), Some("")) => blocks.extend(open.take()),
-            (Some((_, text)), _) => {
-                text.push_str(line);
-                text.push('\n');
-            }
-            (None, None) => {}
-        }
-    }
-    assert!(open.is_none(), "a block has no end");
-    blocks
-}
+use common::{blocks, open_folder, program};
 
 #[test]
 fn the_page_works_to_the_letter() {

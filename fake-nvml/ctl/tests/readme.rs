@@ -5,22 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use common::program;
+use common::{blocks, program};
 
 const README: &str = include_str!("../../README.md");
-
-/// The fenced blocks: what stands behind the fence, and what is in it.
-fn blocks() -> Vec<(&'static str, String)> {
-    let mut blocks = Vec::new();
-    let mut lines = README.lines();
-    while let Some(line) = lines.next() {
-        if let Some(kind) = line.strip_prefix("```") {
-            let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
-            blocks.push((kind, block.join("\n")));
-        }
-    }
-    blocks
-}
 
 #[test]
 fn every_command_of_the_readme_works() {
@@ -34,8 +21,8 @@ fn every_command_of_the_readme_works() {
         std::env::var("PATH").unwrap_or_default()
     );
     let (mut ran, mut commands) = (String::new(), 0);
-    for (kind, block) in blocks() {
-        match kind {
+    for (kind, block) in blocks(README) {
+        match kind.as_str() {
             "c" => fs::write(folder.path().join("first.c"), block).expect("written"),
             "yaml" => fs::write(folder.path().join("plan.yaml"), block).expect("written"),
             "sh install" => installs(&block),

@@ -118,3 +118,22 @@ impl Drop for Ended {
         let _ = self.0.wait();
     }
 }
+
+/// The fenced blocks of a page: what stands behind each fence, and the lines in it.
+pub(crate) fn blocks(page: &str) -> Vec<(String, String)> {
+    let mut blocks = Vec::new();
+    let mut open: Option<(String, String)> = None;
+    for line in page.lines() {
+        match (&mut open, line.strip_prefix("```")) {
+            (None, Some(kind)) => open = Some((kind.to_owned(), String::new())),
+            (Some(_), Some("")) => blocks.extend(open.take()),
+            (Some((_, text)), _) => {
+                text.push_str(line);
+                text.push('\n');
+            }
+            (None, None) => {}
+        }
+    }
+    assert!(open.is_none(), "a block has no end");
+    blocks
+}
