@@ -16,6 +16,31 @@ fn the_builtin_catalogue_reads() {
     assert!(names.contains(&"A100-SXM4-40GB") && names.contains(&"V100-SXM2-16GB"));
 }
 
+/// The project's first page says how many models there are, and how many of them make no claim on layouts.
+#[test]
+fn readme_counts_the_models() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+    let Ok(page) = std::fs::read_to_string(page) else {
+        return; // packed without the rest of the repository
+    };
+    let (_, row) = page.split_once("| GPU models | ").expect("its row");
+    let row = row.lines().next().expect("a line");
+    let numbers: Vec<usize> = row
+        .split_whitespace()
+        .filter_map(|word| word.parse().ok())
+        .collect();
+    let catalog = Catalog::builtin();
+    let without_claim = catalog
+        .models()
+        .into_iter()
+        .filter(|model| !model.spec().certifiable());
+    assert_eq!(
+        numbers,
+        [catalog.models().len(), without_claim.count()],
+        "{row}"
+    );
+}
+
 fn yaml_of(model: &str) -> &'static str {
     BUILTIN
         .iter()
