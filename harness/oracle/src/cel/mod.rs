@@ -1,0 +1,170 @@
+//! CEL as DRA uses it: a selector is compiled once and asked of many devices.
+//! Not here: the cost limits of the API server, and static types (a wrong type shows when the expression runs).
+//! The interpreter is the `cel` crate; the variable `device` and the functions of Kubernetes are ours.
+
+mod bind;
+mod device;
+mod functions;
+mod lists;
+mod quantities;
+mod scope;
+mod semvers;
+
+use std::fmt;
+use std::sync::{Arc, LazyLock};
+
+use ::cel::common::types::CelBool;
+use ::cel::common::value::CowVal;
+use ::cel::{Context, Env, Program, Value};
+
+pub use device::Facts;
+
+/// The longest expression that the API accepts.
+pub(crate) const MAX_LENGTH: usize = 10 * 1024;
+
+static ENVIRONMENT: LazyLock<Result<Arc<Env>, String>> = LazyLock::new(|| {
+    let mut env = Env::stdlib();
+    env.add_extension(::cel::extensions::strings)
+        .and_then(|()| env.add_macro(bind::bind()))
+        .and_then(|()| quantities::declare(&mut env))
+        .and_then(|()| semvers::declare(&mut env))
+        .and_then(|()| lists::declare(&mut env))
+        .map_err(|error| error.to_string())?;
+    Ok(Arc::new(env))
+});
+
+/// What an expression may use beyond what is always there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Dialect {
+    /// `device.allowMultipleAllocations`.
+    pub multiple_allocations: bool,
+    /// `includes`, for attributes that are lists.
+    pub includes: bool,
+}
+
+/// Why an expression cannot be used, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("CEL expression {text:?}: {}{message}", Place(*line, *column))]
+pub struct BadExpression {
+    /// The expression.
+    pub text: String,
+    /// Line from 1; 0 if the place is not known.
+    pub line: u32,
+    /// Column from 1; 0 if the place is not known.
+    pub column: u32,
+    /// What is wrong.
+    pub message: String,
+}
+
+struct Place(u32, u32);
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 == 0 {
+            Ok(())
+        } else {
+            write!(f, "line {}, column {}: ", self.0, self.1)
+        }
+    }
+}
+
+/// A compiled expression.
+pub struct Expression {
+    text: String,
+    program: Program,
+    dialect: Dialect,
+}
+
+impl fmt::Debug for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Expression").field(&self.text).finish()
+    }
+}
+
+impl Expression {
+    /// Compiles, and checks that everything it names exists.
+    pub fn compile(text: &str, dialect: Dialect) -> Result<Expression, BadExpression> {
+        let bad = |line: u32, column: u32, message: String| BadExpression {
+            text: text.to_owned(),
+            line,
+            column,
+            message,
+        };
+        let env = ENVIRONMENT
+            .as_ref()
+            .map_err(|message| bad(0, 0, message.clone()))?;
+        if text.len() > MAX_LENGTH {
+            return Err(bad(
+                0,
+                0,
+                format!("it has {} bytes; the limit is {MAX_LENGTH}", text.len()),
+            ));
+        }
+        let program = env.compile(text).map_err(|errors| {
+            let first = errors.errors.first();
+            let place = |n: isize| u32::try_from(n).unwrap_or(0);
+            let (line, column) =
+                first.map_or((0, 0), |error| (place(error.pos.0), place(error.pos.1)));
+            bad(
+                line,
+                column,
+                first.map_or_else(|| errors.to_string(), |error| error.msg.clone()),
+            )
+        })?;
+        scope::check(&program, dialect).map_err(|problem| {
+            let (line, column) = problem.place(text);
+            bad(line, column, problem.message)
+        })?;
+        Ok(Expression {
+            text: text.to_owned(),
+            program,
+            dialect,
+        })
+    }
+
+    /// The text it was compiled from.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Asks it of a device: true, false, or an error of the run.
+    pub fn holds(&self, facts: &Arc<Facts>) -> Result<bool, String> {
+        self.evaluate(facts, |value| match value.downcast_ref::<CelBool>() {
+            Some(answer) => Ok(*answer.inner()),
+            None => Err(format!(
+                "it gives {} where true or false is wanted",
+                value.get_type().name()
+            )),
+        })
+    }
+
+    /// Evaluates it to an attribute.
+    pub fn attribute(&self, facts: &Arc<Facts>) -> Result<crate::objects::Attribute, String> {
+        self.evaluate(facts, |value| {
+            device::attribute_of(value.as_ref()).ok_or_else(|| {
+                format!(
+                    "it gives {}, which no attribute can hold",
+                    value.get_type().name()
+                )
+            })
+        })
+    }
+
+    fn evaluate<T>(
+        &self,
+        facts: &Arc<Facts>,
+        then: impl FnOnce(&CowVal<'_, '_>) -> Result<T, String>,
+    ) -> Result<T, String> {
+        let env = ENVIRONMENT.as_ref().map_err(Clone::clone)?;
+        let mut context = Context::with_env(Arc::clone(env));
+        let device = device::DeviceValue::new(Arc::clone(facts), self.dialect.multiple_allocations);
+        context.add_variable_as_val("device", Box::new(device));
+        match Value::resolve_val(self.program.expression(), &context) {
+            Ok(value) => then(&value),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

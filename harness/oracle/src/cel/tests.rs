@@ -1,0 +1,177 @@
+//! Expressions as people write them in classes and claims.
+
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use super::*;
+use crate::objects::{Attribute, Capacity, Scalar};
+
+const ALL: Dialect = Dialect {
+    multiple_allocations: true,
+    includes: true,
+};
+
+fn facts() -> Arc<Facts> {
+    let text = |value: &str| Attribute::scalar(Scalar::Text(value.into()));
+    let quantity = |value: &str| Capacity {
+        value: value.parse().unwrap(),
+        policy: None,
+    };
+    let roots = ["pci0000:00", "pci0000:01"]
+        .map(|root| Scalar::Text(root.into()))
+        .to_vec();
+    Arc::new(Facts {
+        driver: "gpu.example.com".into(),
+        multiple: true,
+        attributes: [
+            ("type".into(), text("mig")),
+            ("cores".into(), Attribute::scalar(Scalar::Int(7))),
+            ("ready".into(), Attribute::scalar(Scalar::Bool(true))),
+            (
+                "driverVersion".into(),
+                Attribute::scalar(Scalar::Version("580.95.5".into())),
+            ),
+            ("resource.kubernetes.io/pcieRoot".into(), text("pci0000:01")),
+            ("roots".into(), Attribute::list(roots)),
+        ]
+        .into(),
+        capacity: [
+            ("memory".into(), quantity("5Gi")),
+            ("other.example.com/cores".into(), quantity("500m")),
+        ]
+        .into(),
+    })
+}
+
+fn ask(text: &str) -> Result<bool, String> {
+    Expression::compile(text, ALL)
+        .map_err(|error| error.to_string())?
+        .holds(&facts())
+}
+
+#[track_caller]
+fn holds(text: &str) {
+    assert_eq!(ask(text), Ok(true), "{text}");
+}
+
+#[test]
+fn attributes_by_domain_with_the_driver_as_the_domain_of_names_without_one() {
+    holds(r#"device.driver == "gpu.example.com""#);
+    holds(r#"device.attributes["gpu.example.com"].type == "mig""#);
+    holds(r#"device.attributes["resource.kubernetes.io"].pcieRoot == "pci0000:01""#);
+    holds(
+        r#"device.attributes["gpu.example.com"].cores >= 7 && device.attributes["gpu.example.com"].ready"#,
+    );
+    holds(
+        r#""type" in device.attributes["gpu.example.com"] && !("x" in device.attributes["gpu.example.com"])"#,
+    );
+    holds(r#""gpu.example.com" in device.attributes && !("other" in device.attributes)"#);
+}
+
+#[test]
+fn a_domain_that_is_not_there_is_empty_and_an_attribute_that_is_not_there_is_an_error() {
+    holds(r#"!has(device.attributes["other"].type)"#);
+    holds(r#"!has(device.attributes["gpu.example.com"].model)"#);
+    holds(
+        r#"has(device.attributes["gpu.example.com"].model) && device.attributes["gpu.example.com"].model == "x" ? false : true"#,
+    );
+    let error = ask(r#"device.attributes["gpu.example.com"].model == "x""#).unwrap_err();
+    assert!(error.contains("model"), "{error}");
+    holds(r#"device.attributes["gpu.example.com"].?model.orValue("none") == "none""#);
+}
+
+#[test]
+fn quantities() {
+    holds(r#"device.capacity["gpu.example.com"].memory.compareTo(quantity("5Gi")) == 0"#);
+    holds(r#"device.capacity["gpu.example.com"].memory.isGreaterThan(quantity("4Gi"))"#);
+    holds(r#"device.capacity["gpu.example.com"].memory == quantity("5120Mi")"#);
+    holds(r#"device.capacity["gpu.example.com"].memory.asInteger() == 5368709120"#);
+    holds(r#"!device.capacity["other.example.com"].cores.isInteger()"#);
+    holds(
+        r#"quantity("1").add(quantity("2")).sub(1).isLessThan(quantity("3")) && quantity("-1").sign() == -1"#,
+    );
+    holds(r#"isQuantity("5Gi") && !isQuantity("5GB")"#);
+    assert!(
+        ask(r#"quantity("5GB").sign() == 1"#)
+            .unwrap_err()
+            .contains("5GB")
+    );
+}
+
+#[test]
+fn versions() {
+    holds(r#"device.attributes["gpu.example.com"].driverVersion.isGreaterThan(semver("570.0.0"))"#);
+    holds(r#"device.attributes["gpu.example.com"].driverVersion.major() == 580"#);
+    holds(r#"device.attributes["gpu.example.com"].driverVersion == semver("580.95.5")"#);
+    holds(
+        r#"semver("1.0.0-rc.1").isLessThan(semver("1.0.0")) && semver("1.0.0+a").compareTo(semver("1.0.0+b")) == 0"#,
+    );
+    holds(r#"!isSemver("v1.0") && isSemver("v1.0", true) && semver("v1.0", true).minor() == 0"#);
+}
+
+#[test]
+fn lists_and_scalars_include() {
+    holds(r#"device.attributes["gpu.example.com"].roots.includes("pci0000:00")"#);
+    holds(r#"device.attributes["gpu.example.com"].type.includes("mig")"#);
+    holds(r#"!device.attributes["gpu.example.com"].roots.includes("pci0000:02")"#);
+    holds(r#""pci0000:00" in device.attributes["gpu.example.com"].roots"#);
+    holds(r#"device.attributes["gpu.example.com"].roots.exists(r, r.endsWith(":01"))"#);
+}
+
+#[test]
+fn bind_names_a_value() {
+    holds(r#"cel.bind(a, device.attributes["gpu.example.com"], a.type == "mig" && a.cores == 7)"#);
+    holds(r#"cel.bind(l, [], size(l) == 0)"#);
+    assert!(ask("cel.bind(a.b, 1, true)").is_err());
+}
+
+#[test]
+fn strings_of_the_extension() {
+    holds(r#"device.attributes["gpu.example.com"].type.upperAscii() == "MIG""#);
+    holds(r#"device.attributes["gpu.example.com"].type.matches("^m.g$")"#);
+    holds(r#""a,b".split(",").size() == 2"#);
+}
+
+#[test]
+fn what_does_not_exist_is_refused_with_its_place_before_any_device_is_asked() {
+    let error = |text: &str| Expression::compile(text, Dialect::default()).unwrap_err();
+    let place = |text: &str| (error(text).line, error(text).column);
+    assert_eq!(place("device.name == \"x\""), (1, 8));
+    assert_eq!(place("true &&\n  dev.driver == \"x\""), (2, 3));
+    assert_eq!(place("device.driver.frobnicate()"), (1, 15));
+    assert!(
+        error("device.allowMultipleAllocations")
+            .message
+            .contains("DRAConsumableCapacity")
+    );
+    assert!(
+        error("device.driver.includes(\"x\")")
+            .message
+            .contains("DRAListTypeAttributes")
+    );
+    let broken = error("device.driver ==");
+    assert_eq!(broken.line, 1);
+    assert!(broken.to_string().contains("line 1, column"), "{broken}");
+}
+
+#[test]
+fn a_selector_gives_true_or_false() {
+    assert!(ask("device.driver").unwrap_err().contains("string"));
+    holds("device.allowMultipleAllocations");
+}
+
+#[test]
+fn values_that_attributes_can_hold() {
+    let derive = |text: &str| Expression::compile(text, ALL).unwrap().attribute(&facts());
+    assert_eq!(
+        derive(r#"device.attributes["gpu.example.com"].cores * 2"#),
+        Ok(Attribute::scalar(Scalar::Int(14)))
+    );
+    assert_eq!(
+        derive(r#"semver("1.2.3")"#),
+        Ok(Attribute::scalar(Scalar::Version("1.2.3".into())))
+    );
+    assert_eq!(derive("[1, 2]").map(|a| a.is_list()), Ok(true));
+    assert!(derive("1.5").is_err() && derive("[1, true]").is_err());
+}

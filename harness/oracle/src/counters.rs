@@ -1,0 +1,147 @@
+//! Shared counters (KEP-4815): what each device draws, and what is left.
+//! Since 1.35 a counter set belongs to its pool, before to the slice that it stands in.
+
+use std::collections::HashMap;
+
+use crate::gates::{Gate, Gates};
+use crate::groups::OnSet;
+use crate::names::Name;
+use crate::objects::Slice;
+use crate::pool::Pool;
+use crate::quantity::Quantity;
+use crate::version::Version;
+use crate::world::{Entry, Usage};
+
+/// Every counter of every pool, and what devices draw on them.
+#[derive(Debug, Default)]
+pub(crate) struct Draws {
+    /// Per counter: its set and name.
+    pub(crate) counters: Vec<Counter>,
+    /// Per counter: what is in use.
+    pub(crate) used: Vec<i128>,
+    /// Per device: counter and amount.
+    of_device: Vec<Vec<(usize, i128)>>,
+    /// Per counter set: the groups of the devices in use on it.
+    pub(crate) groups: Vec<OnSet>,
+    /// Per device: counter set and the groups it declares.
+    groups_of_device: Vec<Vec<(usize, Vec<Name>)>>,
+}
+
+/// One counter.
+#[derive(Debug)]
+pub(crate) struct Counter {
+    pub(crate) set: Name,
+    pub(crate) name: Name,
+    pub(crate) total: i128,
+}
+
+/// A counter that does not have what a device needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shortage {
+    /// The counter set.
+    pub set: Name,
+    /// The counter.
+    pub counter: Name,
+    /// What the device needs.
+    pub needs: Quantity,
+    /// What is left; negative if more is in use than there is.
+    pub left: Quantity,
+}
+
+impl Draws {
+    pub(crate) fn new(gates: &Gates, pools: &[Pool], slices: &[Slice], devices: &[Entry]) -> Self {
+        let mut draws = Draws {
+            of_device: vec![vec![]; devices.len()],
+            groups_of_device: vec![vec![]; devices.len()],
+            ..Draws::default()
+        };
+        if !gates.has(Gate::PartitionableDevices) {
+            return draws;
+        }
+        let own_slice = gates.version() < Version::V1_35;
+        let scope = |pool: usize, slice: usize| {
+            if own_slice {
+                (pool, slice)
+            } else {
+                (pool, usize::MAX)
+            }
+        };
+        let mut sets: HashMap<(usize, usize, Name), usize> = HashMap::new();
+        let mut places: HashMap<(usize, Name), usize> = HashMap::new();
+        for (at, pool) in pools.iter().enumerate() {
+            for index in &pool.slices {
+                for set in &slices[*index].counter_sets {
+                    let (pool, slice) = scope(at, *index);
+                    let id = sets.len();
+                    let id = *sets.entry((pool, slice, set.name.clone())).or_insert(id);
+                    for (name, total) in &set.counters {
+                        places.insert((id, name.clone()), draws.counters.len());
+                        draws.counters.push(Counter {
+                            set: set.name.clone(),
+                            name: name.clone(),
+                            total: total.nanos(),
+                        });
+                    }
+                }
+            }
+        }
+        let with_groups = gates.has(Gate::DeviceCompatibilityGroups);
+        for (at, entry) in devices.iter().enumerate() {
+            for consumption in &slices[entry.slice].devices[entry.index].consumes {
+                let (pool, slice) = scope(entry.pool, entry.slice);
+                let Some(set) = sets.get(&(pool, slice, consumption.counter_set.clone())) else {
+                    continue;
+                };
+                for (name, amount) in &consumption.counters {
+                    if let Some(counter) = places.get(&(*set, name.clone())) {
+                        draws.of_device[at].push((*counter, amount.nanos()));
+                    }
+                }
+                if with_groups {
+                    draws.groups_of_device[at].push((*set, consumption.groups.clone()));
+                }
+            }
+        }
+        draws.used = vec![0; draws.counters.len()];
+        draws.groups = vec![OnSet::Free; sets.len()];
+        draws
+    }
+
+    /// Charges devices that are in use, once each, however many shares are out.
+    pub(crate) fn charge_held(&mut self, usage: &[Usage]) {
+        for (device, _) in usage
+            .iter()
+            .enumerate()
+            .filter(|(_, u)| u.holder.is_some() || u.shares > 0)
+        {
+            for (counter, amount) in &self.of_device[device] {
+                self.used[*counter] += amount;
+            }
+            for (set, groups) in &self.groups_of_device[device] {
+                self.groups[*set] = self.groups[*set].with(groups);
+            }
+        }
+    }
+
+    pub(crate) fn of(&self, device: usize) -> &[(usize, i128)] {
+        &self.of_device[device]
+    }
+
+    pub(crate) fn groups_of(&self, device: usize) -> &[(usize, Vec<Name>)] {
+        &self.groups_of_device[device]
+    }
+
+    /// The first counter that lacks what the device needs, when `taken` is in use besides.
+    pub(crate) fn shortage(&self, device: usize, used: &[i128]) -> Option<Shortage> {
+        self.of_device[device].iter().find_map(|(counter, amount)| {
+            let known = &self.counters[*counter];
+            let left = known.total - used[*counter];
+            (left < *amount).then(|| Shortage {
+                set: known.set.clone(),
+                counter: known.name.clone(),
+                needs: Quantity::from_nanos(*amount),
+                left: Quantity::from_nanos(left),
+            })
+        })
+    }
+}

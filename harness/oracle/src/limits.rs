@@ -1,0 +1,30 @@
+//! Numbers that the API sets (`resource/v1/types.go`).
+
+/// Devices in one claim's allocation.
+pub const RESULTS_PER_CLAIM: u64 = 32;
+/// Devices in a slice.
+pub const DEVICES_PER_SLICE: usize = 128;
+/// Devices in a slice where one has taints, consumes counters or has list attributes.
+pub const ADVANCED_DEVICES_PER_SLICE: usize = 64;
+/// Counter sets in a slice.
+pub const COUNTER_SETS_PER_SLICE: usize = 8;
+/// Counters in a set, and in an entry of `consumesCounters`.
+pub const COUNTERS_PER_SET: usize = 32;
+/// Counter sets that one device draws on.
+pub const COUNTER_SETS_PER_DEVICE: usize = 2;
+/// Attributes and capacities of a device together.
+pub const ATTRIBUTES_AND_CAPACITIES: usize = 32;
+/// Taints of a device.
+pub const TAINTS_PER_DEVICE: usize = 16;
+/// Binding conditions, and binding failure conditions, of a device.
+pub const BINDING_CONDITIONS: usize = 4;
+/// Compatibility groups of an entry.
+pub const COMPATIBILITY_GROUPS: usize = 2;
+/// Requests, constraints and configurations of a claim, each.
+pub const REQUESTS_PER_CLAIM: usize = 32;
+/// Subrequests of a request.
+pub const FIRST_AVAILABLE: usize = 8;
+/// Selectors of a request or class.
+pub const SELECTORS: usize = 32;
+/// Tolerations of a request.
+pub const TOLERATIONS: usize = 16;

@@ -1,0 +1,116 @@
+//! Selectors asked of devices, each once: what was said is kept for the rest of the search and for other nodes.
+
+use std::collections::HashMap;
+
+use crate::asks::AskFacts;
+use crate::objects::{Attribute, Derived, Selector};
+use crate::verdict::{Failure, Refusal};
+use crate::world::World;
+
+/// What all selectors of an ask said to a device.
+pub(crate) enum Said {
+    Yes,
+    No(Refusal),
+}
+
+/// Remembers answers by ask and device.
+#[derive(Default)]
+pub(crate) struct Answers {
+    yes: HashMap<(usize, usize), bool>,
+    derived: HashMap<(*const Derived, usize), Attribute>,
+}
+
+impl Answers {
+    pub(crate) fn ask(
+        &mut self,
+        world: &World,
+        facts: &AskFacts<'_>,
+        ask: usize,
+        device: usize,
+    ) -> Result<Said, Failure> {
+        if self.yes.get(&(ask, device)) == Some(&true) {
+            return Ok(Said::Yes);
+        }
+        let said = first_no(world, facts, device)?;
+        self.yes.insert((ask, device), matches!(said, Said::Yes));
+        Ok(said)
+    }
+
+    /// Evaluates a derived attribute, once per device.
+    pub(crate) fn derive(
+        &mut self,
+        world: &World,
+        facts: &AskFacts<'_>,
+        derived: &Derived,
+        device: usize,
+    ) -> Result<Attribute, Failure> {
+        let key = (std::ptr::from_ref(derived), device);
+        if let Some(known) = self.derived.get(&key) {
+            return Ok(known.clone());
+        }
+        let id = &world.devices[device].id;
+        let owner = || {
+            format!(
+                "derived attribute {} of request {}",
+                derived.name, facts.full_name
+            )
+        };
+        let failed = |device, error| Failure::Expression {
+            owner: owner(),
+            device,
+            error,
+        };
+        let expression = derived
+            .expression
+            .as_ref()
+            .map_err(|error| failed(None, error.to_string()))?;
+        let attribute = expression
+            .attribute(&world.device(&world.devices[device]).facts)
+            .map_err(|error| failed(Some(id.clone()), error))?;
+        self.derived.insert(key, attribute.clone());
+        Ok(attribute)
+    }
+}
+
+fn first_no(world: &World, facts: &AskFacts<'_>, device: usize) -> Result<Said, Failure> {
+    let of_class = facts
+        .class
+        .selectors
+        .iter()
+        .map(|selector| (format!("DeviceClass {}", facts.class.name), selector));
+    let of_request = facts
+        .ask
+        .selectors
+        .iter()
+        .map(|selector| (format!("request {}", facts.full_name), selector));
+    for (owner, selector) in of_class.chain(of_request) {
+        if !holds(world, &owner, selector, device)? {
+            return Ok(Said::No(Refusal::Selector {
+                owner,
+                expression: selector.text.clone(),
+            }));
+        }
+    }
+    Ok(Said::Yes)
+}
+
+fn holds(world: &World, owner: &str, selector: &Selector, device: usize) -> Result<bool, Failure> {
+    let entry = &world.devices[device];
+    let failed = |device, error| Failure::Expression {
+        owner: format!("selector of {owner}"),
+        device,
+        error,
+    };
+    let expression = selector
+        .expression
+        .as_ref()
+        .map_err(|error| failed(None, error.to_string()))?;
+    expression
+        .holds(&world.device(entry).facts)
+        .map_err(|error| {
+            failed(
+                Some(entry.id.clone()),
+                format!("{:?}: {error}", selector.text),
+            )
+        })
+}
