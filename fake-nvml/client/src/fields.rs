@@ -70,31 +70,8 @@ impl Device<'_> {
             )
         }?;
         crate::error::check(FUNCTION, value.nvmlReturn)?;
-        let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-        // SAFETY: every bit pattern is a value of every member; the type says which one was written.
-        Ok(unsafe {
-            match value.valueType {
-                sys::nvmlValueType_enum_NVML_VALUE_TYPE_UNSIGNED_INT => {
-                    i64::from(value.value.uiVal)
-                }
-                sys::nvmlValueType_enum_NVML_VALUE_TYPE_UNSIGNED_LONG => whole(value.value.ulVal),
-                sys::nvmlValueType_enum_NVML_VALUE_TYPE_UNSIGNED_LONG_LONG => {
-                    whole(value.value.ullVal)
-                }
-                sys::nvmlValueType_enum_NVML_VALUE_TYPE_SIGNED_LONG_LONG => value.value.sllVal,
-                sys::nvmlValueType_enum_NVML_VALUE_TYPE_SIGNED_INT => i64::from(value.value.siVal),
-                sys::nvmlValueType_enum_NVML_VALUE_TYPE_UNSIGNED_SHORT => {
-                    i64::from(value.value.usVal)
-                }
-                // A newer kind of number, or a double, which no field that is asked for here has.
-                _ => {
-                    return Err(Error::Call {
-                        function: FUNCTION,
-                        code: Code::NOT_SUPPORTED,
-                    });
-                }
-            }
-        })
+        // SAFETY: the call has written the union and said of which type its value is.
+        unsafe { whole(FUNCTION, value.valueType, &value.value) }
     }
 
     /// The driver's time, in microseconds since 1970: fields carry it, whether or not they have a value.
@@ -107,4 +84,33 @@ impl Device<'_> {
         let _ = unsafe { call!(self.nvml, nvmlDeviceGetFieldValues(self.raw, 1, &mut value)) };
         (value.timestamp > 0).then_some(value.timestamp)
     }
+}
+
+/// A number of any of nvml.h's types as a whole one; NOT_SUPPORTED for a newer type, and for a double, which nothing asked for here is.
+///
+/// # Safety
+/// The union was written by a call that said this type.
+pub(crate) unsafe fn whole(
+    function: &'static str,
+    kind: sys::nvmlValueType_t,
+    value: &sys::nvmlValue_t,
+) -> Result<i64> {
+    let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    // SAFETY: every bit pattern is a value of every member; the type says which one was written.
+    Ok(unsafe {
+        match kind {
+            sys::nvmlValueType_enum_NVML_VALUE_TYPE_UNSIGNED_INT => i64::from(value.uiVal),
+            sys::nvmlValueType_enum_NVML_VALUE_TYPE_UNSIGNED_LONG => whole(value.ulVal),
+            sys::nvmlValueType_enum_NVML_VALUE_TYPE_UNSIGNED_LONG_LONG => whole(value.ullVal),
+            sys::nvmlValueType_enum_NVML_VALUE_TYPE_SIGNED_LONG_LONG => value.sllVal,
+            sys::nvmlValueType_enum_NVML_VALUE_TYPE_SIGNED_INT => i64::from(value.siVal),
+            sys::nvmlValueType_enum_NVML_VALUE_TYPE_UNSIGNED_SHORT => i64::from(value.usVal),
+            _ => {
+                return Err(Error::Call {
+                    function,
+                    code: Code::NOT_SUPPORTED,
+                });
+            }
+        }
+    })
 }

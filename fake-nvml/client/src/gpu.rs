@@ -303,29 +303,6 @@ impl<'n> Device<'n> {
         })
     }
 
-    /// Says who may make contexts.
-    ///
-    /// # Errors
-    /// What the library answers.
-    pub fn set_compute_mode(&self, mode: ComputeMode) -> Result<()> {
-        // SAFETY: the handle came from this library; the enumerator is one of nvml.h.
-        unsafe {
-            call!(
-                self.nvml,
-                nvmlDeviceSetComputeMode(self.raw, mode as c_uint)
-            )
-        }
-    }
-
-    /// Keeps the driver loaded, or not.
-    ///
-    /// # Errors
-    /// What the library answers.
-    pub fn set_persistence_mode(&self, on: bool) -> Result<()> {
-        // SAFETY: the handle came from this library; the enumerator is 0 or 1.
-        unsafe { call!(self.nvml, nvmlDeviceSetPersistenceMode(self.raw, on.into())) }
-    }
-
     /// MIG mode now and after the next reset.
     ///
     /// # Errors

@@ -7,11 +7,13 @@ mod details;
 mod error;
 mod fields;
 mod gpu;
+mod history;
 mod library;
 mod links;
 mod mig;
 mod processes;
 pub mod raw;
+mod settings;
 mod types;
 
 pub use error::{Code, Error, Result};

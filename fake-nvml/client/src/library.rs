@@ -160,6 +160,18 @@ impl Nvml {
         Ok(Device::new(self, raw))
     }
 
+    /// The GPU with this serial number.
+    ///
+    /// # Errors
+    /// What the library answers.
+    pub fn by_serial(&self, serial: &str) -> Result<Device<'_>> {
+        let serial = CString::new(serial).unwrap_or_default();
+        let mut raw: sys::nvmlDevice_t = ptr::null_mut();
+        // SAFETY: the string ends in NUL and outlives the call; the out pointer is a live handle variable.
+        unsafe { call!(self, nvmlDeviceGetHandleBySerial(serial.as_ptr(), &mut raw)) }?;
+        Ok(Device::new(self, raw))
+    }
+
     /// The GPU at this PCI address.
     ///
     /// # Errors

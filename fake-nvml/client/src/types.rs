@@ -412,3 +412,50 @@ pub struct LinkEnd {
     /// A switch, not a GPU.
     pub switch: bool,
 }
+
+/// What the driver keeps samples of; numbers are nvml.h's `nvmlSamplingType_t`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sampled {
+    /// Power in milliwatts.
+    Power = 0,
+    /// Percent of time that the GPU was busy.
+    Gpu = 1,
+    /// Percent of time that its memory was read or written.
+    Memory = 2,
+    /// Percent of time that encoders were busy.
+    Encoder = 3,
+    /// The same for decoders.
+    Decoder = 4,
+    /// Clock of the multiprocessors in MHz.
+    SmClock = 5,
+    /// Clock of the memory in MHz.
+    MemoryClock = 6,
+    /// Percent of time that JPEG decoders were busy.
+    Jpeg = 8,
+    /// Percent of time that optical flow was worked out.
+    Ofa = 9,
+}
+
+/// A value of a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// Microseconds since 1970.
+    pub at: u64,
+    /// In the unit of what is sampled.
+    pub value: i64,
+}
+
+/// What a process has used; `None` is a value that the driver does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Account {
+    /// Percent of its time that the GPU was busy for it.
+    pub gpu: Option<u32>,
+    /// Percent of its time that memory was read or written for it.
+    pub memory: Option<u32>,
+    /// Bytes that it had at most.
+    pub max_memory: Option<u64>,
+    /// How long it had a context, once it has ended.
+    pub milliseconds: u64,
+    /// It has not ended.
+    pub running: bool,
+}
