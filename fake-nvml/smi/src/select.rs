@@ -4,7 +4,7 @@ use nvml_client::{Code, Device, Error, Nvml};
 
 use crate::failure::{Failure, code};
 
-/// GPUs as named on the command line: index, UUID or PCI address, several with commas; nothing is all.
+/// GPUs as named on the command line: index, serial number, UUID or PCI address, several with commas; nothing is all.
 pub(crate) fn gpus<'n>(
     nvml: &'n Nvml,
     selection: Option<&str>,
@@ -60,7 +60,10 @@ fn one<'n>(nvml: &'n Nvml, name: &str) -> Option<Device<'n>> {
     }
     if name.contains(':') {
         nvml.by_pci(name).ok()
+    } else if name.starts_with("MIG-") {
+        // NVML finds a MIG device by its UUID; the real tool does not (reports of several public projects).
+        None
     } else {
-        nvml.by_uuid(name).ok()
+        nvml.by_uuid(name).or_else(|_| nvml.by_serial(name)).ok()
     }
 }

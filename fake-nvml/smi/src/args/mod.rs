@@ -1,16 +1,18 @@
 //! What was asked: nvidia-smi's own grammar (long options with one dash, values with and without `=`), which no parser crate speaks.
 //! Pure: strings in, an invocation or a usage error out.
 
+mod change;
+
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use gpu_model::Timeslice;
-use nvml_client::ComputeMode;
 
 use crate::failure::Failure;
 use crate::monitor;
 use crate::query::{Query, Subject};
 use crate::report::{Report, Topic as Display};
+pub(crate) use change::{Change, Clocks};
 
 /// A whole command line.
 #[derive(Debug, PartialEq, Eq)]
@@ -77,14 +79,6 @@ pub(crate) enum Topic {
     Topology,
     Links,
     Monitor,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Change {
-    Mig(bool),
-    Persistence(bool),
-    Compute(ComputeMode),
-    Reset,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -214,20 +208,11 @@ fn plain(mut words: Words) -> Result<Invocation, Failure> {
             "-h" | "--help" => return Ok(Invocation::help(Topic::All)),
             "-L" | "--list-gpus" => Command::List,
             "--version" | "-v" => Command::Version,
-            "-mig" | "--multi-instance-gpu" => {
-                Command::Set(Change::Mig(on_off(&option, &words.value(&option)?)?))
-            }
-            "-pm" | "--persistence-mode" => Command::Set(Change::Persistence(on_off(
-                &option,
-                &words.value(&option)?,
-            )?)),
-            "-c" | "--compute-mode" => {
-                Command::Set(Change::Compute(compute_mode(&words.value(&option)?)?))
-            }
-            "-r" | "--gpu-reset" => Command::Set(Change::Reset),
             other => {
                 if let Some(subject) = Subject::of_help(other) {
                     Command::Fields(subject)
+                } else if let Some(change) = Change::of(other, &mut words)? {
+                    Command::Set(change)
                 } else {
                     said.modifier(other, &mut words)?;
                     continue;
@@ -503,28 +488,6 @@ fn unknown(option: &str, sub: &str) -> Failure {
     Failure::usage(format!(
         "Option \"{option}\" is not recognized. Please run 'nvidia-smi {sub} -h'."
     ))
-}
-
-fn on_off(option: &str, value: &str) -> Result<bool, Failure> {
-    match value.to_ascii_uppercase().as_str() {
-        "0" | "DISABLED" => Ok(false),
-        "1" | "ENABLED" => Ok(true),
-        _ => Err(Failure::usage(format!(
-            "Invalid value for option {option}: {value}. Valid values are 0/DISABLED and 1/ENABLED."
-        ))),
-    }
-}
-
-fn compute_mode(value: &str) -> Result<ComputeMode, Failure> {
-    match value.to_ascii_uppercase().as_str() {
-        "0" | "DEFAULT" => Ok(ComputeMode::Default),
-        "1" | "EXCLUSIVE_THREAD" => Ok(ComputeMode::ExclusiveThread),
-        "2" | "PROHIBITED" => Ok(ComputeMode::Prohibited),
-        "3" | "EXCLUSIVE_PROCESS" => Ok(ComputeMode::ExclusiveProcess),
-        _ => Err(Failure::usage(format!(
-            "Invalid compute mode: {value}. Valid values are 0/DEFAULT, 1/EXCLUSIVE_THREAD (deprecated), 2/PROHIBITED, 3/EXCLUSIVE_PROCESS."
-        ))),
-    }
 }
 
 fn ids(option: &str, value: &str) -> Result<Vec<u32>, Failure> {
