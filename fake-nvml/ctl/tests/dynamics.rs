@@ -54,6 +54,11 @@ impl Machine {
         path.to_str().unwrap().to_owned()
     }
 
+    /// A shell line among the machine's GPUs.
+    fn shell(&self, line: &str) -> String {
+        good(&common::shell(User::Me, &["--state", &self.at()], line))
+    }
+
     fn show(&self) -> String {
         good(&fakegpu(User::Me, &["show", &self.at()]).output().unwrap())
     }
@@ -396,4 +401,55 @@ fn the_log_is_switched_and_printed() {
         "calls are no longer logged\n"
     );
     assert!(!store.read().unwrap().machine.log);
+}
+
+/// The time that nvidia-smi prints is the machine's: it stands while the clock stands, and moves with its steps.
+#[test]
+fn nvidia_smi_tells_the_time_of_a_stopped_clock() {
+    let machine = Machine::new("1xL4", &[]);
+    machine.run(&["clock", "stop"], &[]);
+    machine.run(&["clock", "set"], &["2026-01-31T12:00:00Z"]);
+    let told = || {
+        machine.shell(
+            "export TZ=UTC; nvidia-smi | head -1; nvidia-smi -q | grep ^Timestamp | cut -d: -f2-; nvidia-smi -q -x | grep '<timestamp>'
+             nvidia-smi --query-gpu=timestamp --format=csv,noheader",
+        )
+    };
+    let at = |hour: &str| {
+        format!(
+            "Sat Jan 31 {hour}:00:00 2026       \n Sat Jan 31 {hour}:00:00 2026\n\t<timestamp>Sat Jan 31 {hour}:00:00 2026</timestamp>\n\
+             2026/01/31 {hour}:00:00.000\n"
+        )
+    };
+    assert_eq!(told(), at("12"));
+    assert_eq!(told(), at("12"));
+    machine.run(&["clock", "step"], &["1h"]);
+    assert_eq!(told(), at("13"));
+}
+
+/// What processes have used stands in the report, in XML and in rows, and is gone with accounting.
+#[test]
+fn nvidia_smi_tells_of_accounted_processes() {
+    let machine = Machine::new("1xL4", &[]);
+    machine.run(&["clock", "stop"], &[]);
+    let ask = "nvidia-smi --query-accounted-apps=gpu_name,pid,time,gpu_util,mem_util,max_memory_usage --format=csv
+               nvidia-smi --query-accounted-apps=gpu_uuid,pid,max_memory_usage --format=csv,noheader,nounits | cut -d, -f2-
+               nvidia-smi -q -d ACCOUNTING | sed -n '/Accounted/,$p'; nvidia-smi -q -x | sed -n '/<accounted_processes>/,/<.accounted_processes>/p'";
+    assert_eq!(
+        machine.shell(&format!("nvidia-smi -am 1; {ask}")),
+        "Enabled Accounting Mode for GPU 00000000:07:00.0.\nAll done.\n\
+         gpu_name, pid, time [ms], gpu_utilization [%], mem_utilization [%], max_memory_usage [MiB]\n    \
+         Accounted Processes                   : None\n\n\t\t<accounted_processes>\n\t\t</accounted_processes>\n"
+    );
+    let load = [
+        "--memory", "1000", "--use", "60", "--pid", "77", "--name", "train", "--for", "10s",
+    ];
+    machine.run(&["load"], &load);
+    machine.run(&["clock", "step"], &["10s"]);
+    insta::assert_snapshot!(machine.shell(ask));
+    let off = "nvidia-smi -am 0 >/dev/null; nvidia-smi --query-accounted-apps=pid --format=csv,noheader; nvidia-smi -q -d ACCOUNTING | grep Accounted";
+    assert_eq!(
+        machine.shell(off),
+        "    Accounted Processes                   : None\n"
+    );
 }

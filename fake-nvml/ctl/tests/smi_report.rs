@@ -75,16 +75,11 @@ fn the_xml_of_driver_595() {
     same(&elements(&ours), &elements(capture));
 }
 
-#[test]
-fn the_lines_of_a_report() {
-    let capture: Vec<&str> = include_str!("../../smi/tests/data/q-580.142.txt")
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-        .collect();
-    let text = smi("1xA100-SXM4-40GB", "580.142", "nvidia-smi -q");
-    let ours: Vec<String> = text
-        .lines()
-        .filter(|line| !line.is_empty() && !line.starts_with('='))
+/// Names with their indentation, the head left out.
+fn names(text: &str) -> Vec<String> {
+    text.lines()
+        .skip_while(|line| !line.starts_with("GPU "))
+        .filter(|line| !line.is_empty())
         .map(
             |line| match line.split_once(" : ").or(line.split_once(": ")) {
                 Some((name, _)) => name.trim_end().to_owned(),
@@ -92,12 +87,85 @@ fn the_lines_of_a_report() {
                 None => line.to_owned(),
             },
         )
-        .collect();
-    let theirs: Vec<String> = capture.iter().map(|line| (*line).to_owned()).collect();
-    same(&ours, &theirs);
+        .collect()
+}
+
+fn captured(file: &str) -> Vec<String> {
+    let lines = file.lines().filter(|line| !line.starts_with('#'));
+    lines.map(str::to_owned).collect()
+}
+
+fn colons(text: &str, column: usize) {
     for line in text.lines().filter(|line| line.contains(": ")) {
-        assert_eq!(line.as_bytes()[55], b':', "{line}");
+        assert_eq!(line.as_bytes()[column], b':', "{line}");
     }
+}
+
+#[test]
+fn the_lines_of_a_report() {
+    let text = smi("1xA100-SXM4-40GB", "580.142", "nvidia-smi -q");
+    let head: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.split_once(" : "))
+        .map(|(name, _)| name.trim_end())
+        .take(4)
+        .collect();
+    let theirs = captured(include_str!("../../smi/tests/data/q-580.142.txt"));
+    assert_eq!(head, theirs[..4]);
+    // The note that this capture is from has lost the spaces at the ends of lines.
+    let ours = names(&text);
+    let ours: Vec<String> = ours.iter().map(|name| name.trim_end().to_owned()).collect();
+    same(&ours, &theirs[4..]);
+    colons(&text, 55);
+}
+
+/// Samples of the last while stand behind what they are samples of; without `-d` and in XML there are none.
+#[test]
+fn filters_show_samples() {
+    let line = "nvidia-smi -q -d POWER,CLOCK";
+    let text = smi("1xA100-SXM4-40GB", "580.65.06", line);
+    let capture = include_str!("../../smi/tests/data/q-d-580.65.06.txt");
+    same(&names(&text), &captured(capture));
+    colons(&text, 42);
+    let text = smi(
+        "1xA100-SXM4-40GB",
+        "545.29.06",
+        "nvidia-smi -q -d UTILIZATION",
+    );
+    let capture = captured(include_str!("../../smi/tests/data/q-d-545.29.06.txt"));
+    same(&names(&text), &capture);
+    let text = smi(
+        "1xA100-SXM4-40GB",
+        "580.95.05",
+        "nvidia-smi -q -d UTILIZATION",
+    );
+    let newer = ["JPG", "OFA"].map(|unit| format!("    {unit} Utilization Samples"));
+    assert_eq!(
+        names(&text)[capture.len()..]
+            .iter()
+            .step_by(6)
+            .collect::<Vec<_>>(),
+        newer.iter().collect::<Vec<_>>()
+    );
+    let values: Vec<&str> = text
+        .lines()
+        .skip_while(|line| *line != "    GPU Utilization Samples")
+        .filter_map(|line| line.split_once(" : "))
+        .map(|(_, value)| value)
+        .take(5)
+        .collect();
+    assert!(values[0].ends_with(" sec"), "{values:?}");
+    assert!(
+        values[1].parse::<u32>().is_ok_and(|number| number > 1),
+        "{values:?}"
+    );
+    assert_eq!(values[2..], ["0 %", "0 %", "0 %"]);
+    let text = smi(
+        "1xA100-SXM4-40GB",
+        "580.95.05",
+        "nvidia-smi -q; nvidia-smi -q -x -d POWER,UTILIZATION,CLOCK",
+    );
+    assert!(!text.contains("Samples"), "{text}");
 }
 
 #[test]

@@ -31,7 +31,7 @@ nvidia-smi [OPTION1 [ARG1]] [OPTION2 [ARG2]] ...
 
     [plus]
 
-    -i,   --id=                 Target a specific GPU: index, UUID or PCI address, several with commas.
+    -i,   --id=                 Target a specific GPU: index, serial number, UUID or PCI address, several with commas.
     -f,   --filename=           Log to a specified file, rather than to stdout.
     -l,   --loop=               Probe until Ctrl+C at specified second interval.
     -lms, --loop-ms=            Probe until Ctrl+C at specified millisecond interval.
@@ -46,12 +46,15 @@ nvidia-smi [OPTION1 [ARG1]] [OPTION2 [ARG2]] ...
     -d,   --display=            Display only selected information: MEMORY, UTILIZATION, ECC, TEMPERATURE, POWER, CLOCK,
                                 COMPUTE, PIDS, PERFORMANCE, SUPPORTED_CLOCKS, PAGE_RETIREMENT, ACCOUNTING, ENCODER_STATS,
                                 SUPPORTED_GPU_TARGET_TEMP, VOLTAGE, FBC_STATS, ROW_REMAPPER, GSP_FIRMWARE_VERSION,
-                                POWER_SMOOTHING, POWER_PROFILES; several with commas.
+                                POWER_SMOOTHING, POWER_PROFILES; several with commas. POWER, UTILIZATION and CLOCK tell
+                                samples of the last while as well.
 
   SELECTIVE QUERY OPTIONS:
 
           --query-gpu=          Information about GPU, fields separated by commas. Call --help-query-gpu for more info.
           --query-compute-apps= List of currently active compute processes. Call --help-query-compute-apps for more info.
+          --query-accounted-apps=
+                                List of accounted compute processes. Call --help-query-accounted-apps for more info.
           --query-remapped-rows=
                                 Information about remapped rows. Call --help-query-remapped-rows for more info.
           --query-supported-clocks=
@@ -61,6 +64,17 @@ nvidia-smi [OPTION1 [ARG1]] [OPTION2 [ARG2]] ...
   DEVICE MODIFICATION OPTIONS:
 
     -pm,  --persistence-mode=   Set persistence mode: 0/DISABLED, 1/ENABLED
+    -e,   --ecc-config=         Toggle ECC support: 0/DISABLED, 1/ENABLED. Requires root.
+    -am,  --accounting-mode=    Enable or disable Accounting Mode: 0/DISABLED, 1/ENABLED. Requires root.
+    -pl,  --power-limit=        Specifies maximum power management limit in watts. Requires root.
+    -lgc, --lock-gpu-clocks=    Specifies <minGpuClock,maxGpuClock> clocks in MHz, or one for both. Requires root.
+    -rgc, --reset-gpu-clocks    Resets the GPU clocks to the default values.
+    -lmc, --lock-memory-clocks= Specifies <minMemClock,maxMemClock> clocks in MHz, or one for both. Requires root.
+    -rmc, --reset-memory-clocks Resets the memory clocks to the default values.
+    -ac,  --applications-clocks=
+                                Specifies <memory,graphics> clocks in MHz of applications. Requires root.
+    -rac, --reset-applications-clocks
+                                Resets the applications clocks to the default values.
     -c,   --compute-mode=       Set MODE for compute applications:
                                 0/DEFAULT, 1/EXCLUSIVE_THREAD (deprecated), 2/PROHIBITED, 3/EXCLUSIVE_PROCESS
     -mig, --multi-instance-gpu= Enable or disable Multi Instance GPU: 0/DISABLED, 1/ENABLED. Requires root.

@@ -191,7 +191,23 @@ fields! {
     "gpu_uuid" = |r| r.gpu.uuid()?;
     "pid" = |r| r.process.map(|p| p.pid.to_string()).unwrap_or_default();
     "process_name" | "name" = |r| r.process.map(|p| p.name.clone()).unwrap_or_default();
-    "used_gpu_memory" | "used_memory" ["MiB"] = |r| match r.process.and_then(|p| p.memory) { Some(bytes) => mib(bytes).to_string(), None => none()? };
+    "used_gpu_memory" | "used_memory" ["MiB"] = |r| known(r.process.and_then(|p| p.memory).map(mib))?;
+}
+
+fields! {
+    /// `--query-accounted-apps`.
+    ACCOUNTED_APPS:
+    "timestamp" = |r| stamp(r.nvml);
+    "gpu_name" = |r| r.gpu.name()?;
+    "gpu_bus_id" = |r| r.gpu.pci()?.bus_id;
+    "gpu_serial" = |r| r.gpu.serial()?;
+    "gpu_uuid" = |r| r.gpu.uuid()?;
+    "vgpu_instance" = |_| none()?;
+    "pid" = |r| r.account.map(|(pid, _)| pid.to_string()).unwrap_or_default();
+    "gpu_utilization" | "gpu_util" ["%"] = |r| known(r.account.and_then(|(_, a)| a.gpu))?;
+    "mem_utilization" | "mem_util" ["%"] = |r| known(r.account.and_then(|(_, a)| a.memory))?;
+    "max_memory_usage" ["MiB"] = |r| known(r.account.and_then(|(_, a)| a.max_memory).map(mib))?;
+    "time" ["ms"] = |r| known(r.account.map(|(_, a)| a.milliseconds))?;
 }
 
 fields! {
@@ -226,6 +242,11 @@ fields! {
 
 /// Scope of a field: the module with its processor.
 const MODULE: u32 = 1;
+
+/// A number that the driver may not have.
+fn known(number: Option<impl ToString>) -> Result<String> {
+    number.map_or_else(none, |number| Ok(number.to_string()))
+}
 
 fn deprecated() -> String {
     format!("[{DEPRECATED}]")

@@ -6,7 +6,7 @@ mod fields;
 
 use std::io::Write as _;
 
-use nvml_client::{Device, Error, Location, Nvml, Result};
+use nvml_client::{Account, Device, Error, Location, Nvml, Result};
 
 use crate::failure::{Failure, Output};
 use crate::processes::{self, Running};
@@ -18,18 +18,24 @@ use crate::{clock, select, value};
 pub(crate) enum Subject {
     Gpu,
     ComputeApps,
+    AccountedApps,
     RemappedRows,
     SupportedClocks,
 }
 
 impl Subject {
     /// By the option that asks for it, and by the option that explains it.
-    const OPTIONS: [(&'static str, &'static str, Self); 4] = [
+    const OPTIONS: [(&'static str, &'static str, Self); 5] = [
         ("--query-gpu", "--help-query-gpu", Self::Gpu),
         (
             "--query-compute-apps",
             "--help-query-compute-apps",
             Self::ComputeApps,
+        ),
+        (
+            "--query-accounted-apps",
+            "--help-query-accounted-apps",
+            Self::AccountedApps,
         ),
         (
             "--query-remapped-rows",
@@ -55,6 +61,7 @@ impl Subject {
         match self {
             Self::Gpu => fields::GPU,
             Self::ComputeApps => fields::COMPUTE_APPS,
+            Self::AccountedApps => fields::ACCOUNTED_APPS,
             Self::RemappedRows => fields::REMAPPED_ROWS,
             Self::SupportedClocks => fields::SUPPORTED_CLOCKS,
         }
@@ -93,6 +100,7 @@ pub(crate) struct Row<'r> {
     gpu: &'r Device<'r>,
     dialect: Dialect,
     process: Option<&'r Running>,
+    account: Option<&'r (u32, Account)>,
     /// Memory and graphics.
     clocks: (u32, u32),
 }
@@ -208,6 +216,7 @@ impl Query {
             gpu,
             dialect,
             process: None,
+            account: None,
             clocks: (0, 0),
         };
         match self.subject {
@@ -223,6 +232,17 @@ impl Query {
                             out,
                         );
                     }
+                }
+            }
+            Subject::AccountedApps => {
+                for account in gpu.accounts() {
+                    self.row(
+                        &Row {
+                            account: Some(&account),
+                            ..row
+                        },
+                        out,
+                    );
                 }
             }
             Subject::SupportedClocks => {

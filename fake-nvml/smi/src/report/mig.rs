@@ -3,7 +3,7 @@
 use nvml_client::{Device, Memory, Nvml, Result};
 
 use super::tree::{Look, Node};
-use super::{Section, Topic};
+use super::{Section, Topic, accounts};
 use crate::processes;
 use crate::value::{mib, number, part};
 
@@ -144,11 +144,7 @@ pub(super) fn processes(nvml: &Nvml, gpu: &Device<'_>, all: &mut Vec<Section>) {
         "Processes"
     };
     all.push((Some(Topic::Pids), Node::group(name, "processes", nodes)));
-    let accounted = match gpu.accounting_mode() {
-        Ok(_) => Node::group("", "accounted_processes", Vec::new()),
-        Err(e) => Node::value("", "accounted_processes", crate::value::missing(&e)),
-    };
-    all.push((Some(Topic::Accounting), accounted));
+    all.push((Some(Topic::Accounting), accounts::xml(gpu)));
     all.push((
         None,
         Node::group(

@@ -2,12 +2,14 @@
 //! Not the values' words (`value`).
 //! Elements, lines and their order are those of public captures of drivers 570, 580 and 595 (smi/tests/data/README.md).
 
+mod accounts;
 mod clocks;
 mod condition;
 mod fabric;
 mod identity;
 mod mig;
 mod render;
+mod samples;
 mod sensors;
 mod tree;
 
@@ -149,7 +151,12 @@ pub(crate) fn print(
         let _ = writeln!(out, "</nvidia_smi_log>");
         return Ok(());
     }
-    let column = if dialect.since(580) { 55 } else { 42 };
+    // Captures of 580.65.06 to 580.105.08 have the narrow one, those from 580.126.09 on the wide one.
+    let column = if dialect.since_minor(580, 126) {
+        55
+    } else {
+        42
+    };
     let _ = write!(
         out,
         "\n==============NVSMI LOG==============\n\n{:<column$}: {stamp}\n{:<column$}: {driver}\n{:<column$}: {cuda}\n\n{:<column$}: {all}\n",
@@ -178,10 +185,20 @@ fn sections(nvml: &Nvml, gpu: &Device<'_>, dialect: Dialect, report: &Report) ->
             .map(|(_, node)| node)
             .collect();
     }
-    all.into_iter()
-        .filter(|(topic, _)| topic.is_some_and(|t| report.only.contains(&t)))
-        .map(|(_, node)| node)
-        .collect()
+    let mut shown = Vec::new();
+    for (topic, node) in all {
+        if !topic.is_some_and(|topic| report.only.contains(&topic)) {
+            continue;
+        }
+        let behind = match node.text() {
+            _ if report.xml => Vec::new(),
+            "Accounting Mode Buffer Size" => vec![accounts::text(gpu)],
+            _ => samples::behind(&node, gpu, dialect),
+        };
+        shown.push(node);
+        shown.extend(behind);
+    }
+    shown
 }
 
 /// A node with the filter that shows it.

@@ -33,7 +33,7 @@ pub(super) fn before_memory(gpu: &Device<'_>, dialect: Dialect, all: &mut Vec<Se
             or_word(gpu.compute_mode(), |m| m.text().into()),
         ),
     ));
-    all.push((Some(Topic::Utilization), utilization(gpu)));
+    all.push((Some(Topic::Utilization), utilization(gpu, dialect)));
     for (topic, text, xml, sessions) in [
         (
             Topic::EncoderStats,
@@ -52,16 +52,18 @@ pub(super) fn before_memory(gpu: &Device<'_>, dialect: Dialect, all: &mut Vec<Se
     }
 }
 
-fn utilization(gpu: &Device<'_>) -> Node {
+fn utilization(gpu: &Device<'_>, dialect: Dialect) -> Node {
     let rates = gpu.utilization();
     let rate =
         |pick: fn(&nvml_client::Utilization) -> u32| part(&rates, |r| format!("{} %", pick(r)));
     let engine = |got: Result<(u32, u32)>| or_word(got, |(percent, _)| format!("{percent} %"));
+    // `Gpu` in a capture of 545, `GPU` in those of 580; where it changed is not known.
+    let name = if dialect.since(550) { "GPU" } else { "Gpu" };
     Node::group(
         "Utilization",
         "utilization",
         vec![
-            Node::value("GPU", "gpu_util", rate(|u| u.gpu)),
+            Node::value(name, "gpu_util", rate(|u| u.gpu)),
             Node::value("Memory", "memory_util", rate(|u| u.memory)),
             Node::value("Encoder", "encoder_util", engine(gpu.encoder_utilization())),
             Node::value("Decoder", "decoder_util", engine(gpu.decoder_utilization())),
@@ -228,7 +230,8 @@ fn power(gpu: &Device<'_>, dialect: Dialect, all: &mut Vec<Section>) {
             .collect(),
     );
     add(
-        "GPU Memory Power Readings",
+        // With this space at its end, in every capture.
+        "GPU Memory Power Readings ",
         "gpu_memory_power_readings",
         draw(
             drawn(field::POWER_AVERAGE, MEMORY),

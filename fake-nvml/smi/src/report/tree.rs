@@ -43,6 +43,13 @@ impl Node {
         }
     }
 
+    /// Its name in the text form.
+    pub(crate) const fn text(&self) -> &'static str {
+        match self {
+            Self::Value { text, .. } | Self::Group { text, .. } => text,
+        }
+    }
+
     pub(crate) fn group(text: &'static str, xml: &'static str, nodes: Vec<Self>) -> Self {
         Self::look(text, xml, Look::Plain, nodes)
     }
