@@ -201,3 +201,108 @@ print([(g.get(\"id\"), len(g.findall(\"mig_devices/mig_device\"))) for g in root
         "[('00000000:07:00.0', 2), ('00000000:0F:00.0', 0), ('00000000:17:00.0', 0)]\n"
     );
 }
+
+/// What a machine has of its own and what changes by itself; an element alone, or with its block.
+const OWN: [&str; 38] = [
+    "timestamp",
+    "attached_gpus",
+    "display_mode",
+    "display_attached",
+    "persistence_mode",
+    "addressing_mode",
+    "serial",
+    "uuid",
+    "pdi",
+    "vbios_version",
+    "board_id",
+    "board_part_number",
+    "module_id",
+    "latest_timestamp",
+    "latest_duration",
+    "virtualization_mode",
+    "pci_bus",
+    "pci_bus_id",
+    "current_link_width",
+    "replay_counter",
+    "tx_util",
+    "rx_util",
+    "clocks_event_reasons_counters_sw_power_cap",
+    "fb_memory_usage/reserved",
+    "fb_memory_usage/free",
+    "bar1_memory_usage/used",
+    "bar1_memory_usage/free",
+    "gpu_temp",
+    "gpu_temp_tlimit",
+    "memory_temp",
+    "gpu_power_readings/average_power_draw",
+    "gpu_power_readings/instant_power_draw",
+    // Drawn by the memory alone: our cards have one figure for all.
+    "gpu_memory_power_readings/average_power_draw",
+    "clocks/graphics_clock",
+    "clocks/sm_clock",
+    "clocks/video_clock",
+    // Of the H100 the publishers left most out.
+    "supported_mem_clock/value",
+    "supported_mem_clock/supported_graphics_clock",
+];
+
+/// Values with their block and element, in order.
+fn values(xml: &str) -> Vec<(String, String)> {
+    let (mut blocks, mut found) = (vec![String::new()], Vec::new());
+    for line in xml.lines().map(str::trim) {
+        let Some((name, rest)) = line.strip_prefix('<').and_then(|rest| rest.split_once('>'))
+        else {
+            continue;
+        };
+        let name = name.split(' ').next().unwrap_or(name);
+        if name.starts_with(['?', '!']) {
+            continue;
+        }
+        if name.starts_with('/') {
+            blocks.pop();
+        } else if let Some((value, _)) = rest.split_once("</") {
+            let block = blocks.last().expect("the document");
+            found.push((format!("{block}/{name}"), value.to_owned()));
+        } else {
+            blocks.push(name.to_owned());
+        }
+    }
+    found
+}
+
+/// All else is as the captures of the models have it.
+#[test]
+fn values_are_those_of_captures() {
+    for (node, driver, capture) in [
+        (
+            "1xA100-SXM4-40GB",
+            "570.148.08",
+            include_str!("../../smi/tests/data/qx-a100-570.148.08.xml"),
+        ),
+        (
+            "1xH100-SXM5-80GB",
+            "580.105.08",
+            include_str!("../../smi/tests/data/qx-h100-580.105.08.xml"),
+        ),
+        (
+            "1xL40S",
+            "595.91.07",
+            include_str!("../../smi/tests/data/qx-l40s-595.91.07.xml"),
+        ),
+    ] {
+        let own = |path: &str| {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            OWN.contains(&path) || OWN.contains(&name)
+        };
+        let of = |xml: &str| -> Vec<(String, String)> {
+            let all = values(xml).into_iter();
+            all.filter(|(path, _)| !own(path)).collect()
+        };
+        let (ours, theirs) = (of(&smi(node, driver, "nvidia-smi -q -x")), of(capture));
+        assert!(theirs.len() > 100, "{}", theirs.len());
+        for (ours, theirs) in ours.iter().zip(&theirs) {
+            assert_eq!(ours, theirs, "{node}");
+        }
+        assert_eq!(ours.len(), theirs.len(), "{node}");
+    }
+}

@@ -1,11 +1,11 @@
-//! What NVIDIA's tool does past NVML and NVML has no call for: the time slice and the reset of a GPU.
+//! What NVIDIA's tool does past NVML and NVML has no call for: the time slice, the reset and the part number of a GPU.
 //! Finds the state file as the library does: `FAKEGPU_STATE`, else beside the library that this process has loaded.
 //! Over NVIDIA's own library there is no such file, and the answer is NOT_SUPPORTED.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gpu_model::{GpuIndex, GpuUuid, Op, Timeslice};
+use gpu_model::{Gpu, GpuIndex, GpuUuid, Machine, Op, Timeslice};
 use gpu_store::Store;
 use nvml_client::{Code, Device};
 
@@ -32,13 +32,25 @@ impl From<nvml_client::Error> for Error {
 }
 
 pub(crate) fn timeslice(gpu: &Device<'_>) -> Result<Timeslice, Error> {
+    look(gpu, |_, gpu| gpu.timeslice)
+}
+
+/// Of the GPU itself, not of its board; NOT_SUPPORTED where the catalogue does not know it.
+pub(crate) fn part_number(gpu: &Device<'_>) -> Result<String, Error> {
+    look(gpu, |machine, gpu| {
+        machine.spec(gpu).gpu_part_number.clone()
+    })?
+    .ok_or_else(|| Error::new(Code::NOT_SUPPORTED, "the model has none"))
+}
+
+fn look<T>(gpu: &Device<'_>, pick: impl FnOnce(&Machine, &Gpu) -> T) -> Result<T, Error> {
     let (store, index) = find(gpu)?;
     let snapshot = store.read().map_err(store_error)?;
-    let gpu = snapshot
-        .machine
+    let machine = &snapshot.machine;
+    let gpu = machine
         .gpu(index)
         .map_err(|e| Error::new(Code(e.code().raw()), e))?;
-    Ok(gpu.timeslice)
+    Ok(pick(machine, gpu))
 }
 
 pub(crate) fn set_timeslice(gpu: &Device<'_>, timeslice: Timeslice) -> Result<(), Error> {

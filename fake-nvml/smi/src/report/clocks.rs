@@ -92,10 +92,17 @@ pub(super) fn performance(gpu: &Device<'_>, dialect: Dialect, all: &mut Vec<Sect
             ],
         ));
     }
+    // NVML has no call for it. Captures of Hopper (H100, H200, GH200) say that it is off, those of Ampere and Ada nothing.
+    const HOPPER: u32 = 9;
+    let sparse = if gpu.architecture().is_ok_and(|a| a == HOPPER) {
+        "Disabled"
+    } else {
+        "N/A"
+    };
     performance(Node::value(
         "Sparse Operation Mode",
         "sparse_operation_mode",
-        "N/A",
+        sparse,
     ));
 }
 

@@ -4,6 +4,7 @@ use nvml_client::{Device, Inforom, Result, field};
 
 use super::tree::{Node, modes};
 use super::{Dialect, Section, Topic, mig};
+use crate::side;
 use crate::value::{self, DEPRECATED, number, or_word, part, switch, text};
 
 pub(super) fn sections(gpu: &Device<'_>, dialect: Dialect, all: &mut Vec<Section>) {
@@ -59,7 +60,7 @@ pub(super) fn sections(gpu: &Device<'_>, dialect: Dialect, all: &mut Vec<Section
         ["current_mig", "pending_mig"],
         gpu.mig_mode(),
     ));
-    mig::devices(gpu, all);
+    mig::devices(gpu, dialect, all);
     for (name, xml, shown) in [
         (
             "Accounting Mode",
@@ -125,7 +126,11 @@ fn numbers(gpu: &Device<'_>, dialect: Dialect, all: &mut Vec<Section>) {
         text(gpu.board_part()),
     ));
     // NVML has no call for these two.
-    add(Node::value("GPU Part Number", "gpu_part_number", "N/A"));
+    add(Node::value(
+        "GPU Part Number",
+        "gpu_part_number",
+        side::part_number(gpu).unwrap_or_else(|_| "N/A".into()),
+    ));
     add(Node::value("FRU Part Number", "gpu_fru_part_number", "N/A"));
     add(platform(gpu));
     add(Node::group(

@@ -3,11 +3,11 @@
 use nvml_client::{Device, Memory, Nvml, Result};
 
 use super::tree::{Look, Node};
-use super::{Section, Topic, accounts};
+use super::{Dialect, Section, Topic, accounts};
 use crate::processes;
 use crate::value::{mib, number, part};
 
-pub(super) fn devices(gpu: &Device<'_>, all: &mut Vec<Section>) {
+pub(super) fn devices(gpu: &Device<'_>, dialect: Dialect, all: &mut Vec<Section>) {
     let on = gpu.mig_mode().is_ok_and(|(now, _)| now);
     let found = if on {
         gpu.mig_devices().unwrap_or_default()
@@ -19,13 +19,19 @@ pub(super) fn devices(gpu: &Device<'_>, all: &mut Vec<Section>) {
     } else {
         Look::Spread
     };
-    let nodes: Vec<Node> = found.iter().map(device).collect();
+    let nodes: Vec<Node> = found.iter().map(|mig| device(mig, dialect)).collect();
     // The text says nothing of devices where there are none.
     let name = if nodes.is_empty() { "" } else { "MIG Device" };
     all.push((None, Node::look(name, "mig_devices", look, nodes)));
 }
 
-fn device(mig: &Device<'_>) -> Node {
+fn device(mig: &Device<'_>, dialect: Dialect) -> Node {
+    // As a capture of 610.43 words it; one of 580.105 has the words of a whole card.
+    let (memory_name, bar1_name) = if dialect.since(610) {
+        ("Shared FB Memory Usage", "Shared BAR1 Memory")
+    } else {
+        ("FB Memory Usage", "BAR1 Memory Usage")
+    };
     let has = mig.attributes();
     let count = |pick: fn(&nvml_client::Attributes) -> u32| part(&has, |a| pick(a).to_string());
     Node::group(
@@ -81,8 +87,8 @@ fn device(mig: &Device<'_>) -> Node {
                     )],
                 )],
             ),
-            memory("FB Memory Usage", "fb_memory_usage", mig.memory(), true),
-            memory("BAR1 Memory Usage", "bar1_memory_usage", mig.bar1(), false),
+            memory(memory_name, "fb_memory_usage", mig.memory(), true),
+            memory(bar1_name, "bar1_memory_usage", mig.bar1(), false),
         ],
     )
 }
