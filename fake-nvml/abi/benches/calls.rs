@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use gpu_model::{Catalog, GpuIndex, Machine, NodeSpec, Op, Options, ProfileId};
+use gpu_model::{Catalog, GpuIndex, Machine, NodeSpec, Options};
 use gpu_store::Store;
 use libloading::Library;
 
@@ -100,36 +100,7 @@ fn machine() -> Machine {
     );
     let now = gpu_model::Now::from_secs(1);
     for _ in 0..7 {
-        let gpu = GpuIndex(0);
-        machine = machine
-            .apply(
-                Op::CreateGpuInstance {
-                    gpu,
-                    profile: ProfileId(19),
-                    placement: None,
-                },
-                now,
-            )
-            .expect("room")
-            .0;
-        let gi = machine.gpus[0]
-            .instances
-            .iter()
-            .find(|gi| gi.compute.is_empty())
-            .expect("the new one")
-            .id;
-        machine = machine
-            .apply(
-                Op::CreateComputeInstance {
-                    gpu,
-                    gi,
-                    profile: ProfileId(0),
-                    placement: None,
-                },
-                now,
-            )
-            .expect("room")
-            .0;
+        machine = machine.cut(GpuIndex(0), "1g.5gb", now).expect("room").0;
     }
     machine
 }

@@ -42,7 +42,7 @@ pub use chosen::{AppClocks, Choice, Chosen, ClockRange};
 pub use clients::{Client, Clients, Scope};
 pub use clock::Clock;
 pub use code::Code;
-pub use engine::ClockChange;
+pub use engine::{ClockChange, CutError, Obstacle};
 pub use events::{Event, EventKind, Events};
 #[cfg(feature = "catalog")]
 pub use fault::file::{CardFault, PlanFile, Problem};

@@ -2,7 +2,7 @@
 //! Not what it is now (`Running`). Checked once, before anything is made.
 use std::path::{Path, PathBuf};
 
-use gpu_model::{Catalog, GpuIndex, Machine, MigMode, NodeSpec, Now, Op, Options, Outcome};
+use gpu_model::{Catalog, GpuIndex, Machine, MigMode, NodeSpec, Now, Options};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -111,8 +111,6 @@ impl NodeShape {
 
 /// Gives each card in MIG mode these GPU instances, each with a compute instance that has all of it.
 fn cut(mut machine: Machine, profiles: &[String]) -> std::result::Result<Machine, String> {
-    // Before anything else happens on the machine: no time has gone by.
-    let now = Now::default();
     let cards: Vec<GpuIndex> = machine
         .gpus
         .iter()
@@ -123,33 +121,10 @@ fn cut(mut machine: Machine, profiles: &[String]) -> std::result::Result<Machine
         return Err("no card is in MIG mode, so none can be cut".into());
     }
     for gpu in cards {
-        for name in profiles {
-            let refused = |why: &dyn std::fmt::Display| format!("{name} on GPU {gpu}: {why}");
-            let card = machine.gpu(gpu).map_err(|e| refused(&e))?;
-            let mig = machine.mig_spec(card).map_err(|e| refused(&e))?;
-            let profile = mig
-                .by_name(name)
-                .ok_or_else(|| refused(&"the card has no such profile"))?;
-            let whole = profile
-                .full_compute()
-                .ok_or_else(|| refused(&"no compute instance takes all of it"))?
-                .id;
-            let create = Op::CreateGpuInstance {
-                gpu,
-                profile: profile.id,
-                placement: None,
-            };
-            let (next, outcome) = machine.apply(create, now).map_err(|e| refused(&e))?;
-            let Outcome::GpuInstance { id: gi, .. } = outcome else {
-                return Err(refused(&format!("{outcome:?} is no GPU instance")));
-            };
-            let create = Op::CreateComputeInstance {
-                gpu,
-                gi,
-                profile: whole,
-                placement: None,
-            };
-            machine = next.apply(create, now).map_err(|e| refused(&e))?.0;
+        for profile in profiles {
+            // Before anything else happens on the machine: no time has gone by.
+            let cut = machine.cut(gpu, profile, Now::default());
+            machine = cut.map_err(|error| error.to_string())?.0;
         }
     }
     Ok(machine)

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use gpu_host::HostTree;
-use gpu_model::{Catalog, GpuIndex, Machine, MigMode, NodeSpec, Now, Op, Options, Outcome};
+use gpu_model::{Catalog, GpuIndex, Machine, MigMode, NodeSpec, Now, Op, Options};
 
 /// What goes wrong on the way to a node.
 #[derive(Debug, thiserror::Error)]
@@ -155,21 +155,20 @@ pub fn machine(shape: &Shape) -> Result<Machine, Error> {
     let now = Now::from(std::time::SystemTime::now());
     for (index, profiles) in shape.cuts {
         let gpu = GpuIndex(*index);
-        let mut apply = |op: Op| -> Result<Outcome, Error> {
-            let (next, outcome) = machine
-                .apply(op, now)
-                .map_err(|refusal| wrong(format!("{op:?}: {refusal}")))?;
-            machine = next;
-            Ok(outcome)
-        };
-        apply(Op::SetMigMode {
-            gpu,
-            mode: MigMode::Enabled,
-        })?;
+        let mode = MigMode::Enabled;
         // An Ampere card changes its mode with the next reset.
-        apply(Op::Reset { gpu })?;
+        for op in [Op::SetMigMode { gpu, mode }, Op::Reset { gpu }] {
+            let next = machine.apply(op, now);
+            machine = next
+                .map_err(|refusal| wrong(format!("{op:?}: {refusal}")))?
+                .0;
+        }
         for name in *profiles {
-            cut(&mut machine, gpu, name, now).map_err(wrong)?;
+            let cut = match name.strip_suffix('-') {
+                Some(name) => machine.cut_empty(gpu, name, now),
+                None => machine.cut(gpu, name, now),
+            };
+            machine = cut.map_err(|error| wrong(error.to_string()))?.0;
         }
     }
     Ok(machine)
@@ -190,46 +189,4 @@ fn booted(name: &str, cards: &str, mig: bool, driver: &str) -> Result<Machine, E
         ..Options::default()
     };
     Ok(Machine::build(&cards, &options))
-}
-
-fn cut(machine: &mut Machine, gpu: GpuIndex, name: &str, now: Now) -> Result<(), String> {
-    let (name, full) = name
-        .strip_suffix('-')
-        .map_or((name, true), |name| (name, false));
-    let text = |problem: &dyn std::fmt::Display| format!("{name} on GPU {}: {problem}", gpu.0);
-    let card = machine.gpu(gpu).map_err(|e| text(&e))?;
-    let profile = machine
-        .mig_spec(card)
-        .map_err(|e| text(&e))?
-        .by_name(name)
-        .ok_or_else(|| text(&"no such profile"))?
-        .clone();
-    let (next, outcome) = machine
-        .apply(
-            Op::CreateGpuInstance {
-                gpu,
-                profile: profile.id,
-                placement: None,
-            },
-            now,
-        )
-        .map_err(|e| text(&e))?;
-    *machine = next;
-    let Outcome::GpuInstance { id, .. } = outcome else {
-        return Err(text(&format!("{outcome:?} is no GPU instance")));
-    };
-    if !full {
-        return Ok(());
-    }
-    let whole = profile
-        .full_compute()
-        .ok_or_else(|| text(&"no compute profile"))?;
-    let op = Op::CreateComputeInstance {
-        gpu,
-        gi: id,
-        profile: whole.id,
-        placement: None,
-    };
-    *machine = machine.apply(op, now).map_err(|e| text(&e))?.0;
-    Ok(())
 }

@@ -2,6 +2,7 @@
 //! Not here: questions that change nothing (`query`), where the state is kept (`gpu-store`).
 //! In: a machine, an operation, the time, the open clients. Out: the next machine and the outcome, or a refusal.
 mod compute;
+mod cut;
 mod injection;
 mod instances;
 mod load;
@@ -24,6 +25,7 @@ use crate::{
     units::Now,
 };
 
+pub use cut::{CutError, Obstacle};
 pub use time::ClockChange;
 
 impl Machine {

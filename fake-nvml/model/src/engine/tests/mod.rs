@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)] // tests stop at the first surprise
 
 mod captures;
+mod cut;
 mod faults;
 mod layouts;
 mod lifecycle;
