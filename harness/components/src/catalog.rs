@@ -308,9 +308,15 @@ impl Catalog {
                     inputs
                 }
             }
-            Source::Python(source) => inputs
-                .add("requirements", &source.text)
-                .add("module", source.module.as_deref().unwrap_or_default()),
+            Source::Python(source) => {
+                let inputs = inputs
+                    .add("requirements", &source.text)
+                    .add("module", source.module.as_deref().unwrap_or_default());
+                match &source.build_text {
+                    Some(text) => inputs.add("build", text),
+                    None => inputs,
+                }
+            }
             Source::Path(source) => inputs.add("file", &source.file.to_string_lossy()),
         };
         Key {

@@ -29,6 +29,7 @@ pub(crate) const FILES: &[(&str, &str)] = files![
     "go/nvml-view/go.mod",
     "go/nvml-view/go.sum",
     "go/nvml-view/main.go",
+    "python/gpustat-build.txt",
     "python/gpustat.txt",
     "python/nvidia-ml-py.txt",
     "python/nvitop.txt",

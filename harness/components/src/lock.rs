@@ -93,9 +93,15 @@ pub struct PythonSource {
     /// What `python -m` runs; without it the program is the environment's Python itself.
     #[serde(default)]
     pub module: Option<String>,
+    /// `python/NAME.txt` with what builds those of the packages that are published as source only. Without it none is built.
+    #[serde(default)]
+    pub build: Option<String>,
     /// Text of the requirements.
     #[serde(skip)]
     pub text: String,
+    /// Text of `build`.
+    #[serde(skip)]
+    pub build_text: Option<String>,
 }
 
 /// The user's own file.
@@ -217,6 +223,11 @@ impl Lock {
                 .map_err(|problem| at(span.clone(), problem))?;
             if let Source::Python(source) = &mut component.source {
                 source.text = beside(&format!("python/{}.txt", source.requirements))?;
+                source.build_text = source
+                    .build
+                    .as_ref()
+                    .map(|build| beside(&format!("python/{build}.txt")))
+                    .transpose()?;
                 check_python(&component.version, source)
                     .map_err(|problem| at(span.clone(), problem))?;
             }
@@ -363,33 +374,40 @@ fn check_name(name: &str) -> Result<(), String> {
     }
 }
 
+/// The packages that `python/FILE.txt` pins, each with its version; each must have a digest.
+fn pins<'a>(file: &str, text: &'a str) -> Result<Vec<(&'a str, &'a str)>, String> {
+    let lines = text
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty());
+    lines
+        .map(|line| {
+            let pin = line.split_whitespace().next().unwrap_or_default();
+            let (name, pinned) = pin.split_once("==").ok_or_else(|| {
+                format!("python/{file}.txt: {pin:?} is no pinned package; write NAME==VERSION --hash=sha256:DIGEST")
+            })?;
+            if !line.contains("--hash=sha256:") {
+                return Err(format!(
+                    "python/{file}.txt: {name} has no --hash=sha256:DIGEST; `pip hash FILE` makes one"
+                ));
+            }
+            Ok((name, pinned))
+        })
+        .collect()
+}
+
 /// The requirements name the component's package in its version, and every package with a digest.
 fn check_python(version: &str, source: &PythonSource) -> Result<(), String> {
     let PythonSource {
         requirements,
         package,
-        text,
         ..
     } = source;
-    let mut found = None;
-    for line in text
-        .lines()
-        .filter(|line| !line.starts_with('#') && !line.is_empty())
-    {
-        let pin = line.split_whitespace().next().unwrap_or_default();
-        let (name, pinned) = pin.split_once("==").ok_or_else(|| {
-            format!("python/{requirements}.txt: {pin:?} is no pinned package; write NAME==VERSION --hash=sha256:DIGEST")
-        })?;
-        if !line.contains("--hash=sha256:") {
-            return Err(format!(
-                "python/{requirements}.txt: {name} has no --hash=sha256:DIGEST; `pip hash FILE` makes one"
-            ));
-        }
-        if name == package {
-            found = Some(pinned);
-        }
+    if let (Some(build), Some(text)) = (&source.build, &source.build_text) {
+        pins(build, text)?;
     }
-    match found {
+    let pins = pins(requirements, &source.text)?;
+    let found = pins.iter().find(|(name, _)| name == package);
+    match found.map(|(_, pinned)| *pinned) {
         Some(pinned) if pinned == version => Ok(()),
         Some(pinned) => Err(format!(
             "{package} is {version} here, but python/{requirements}.txt pins {pinned}"
@@ -570,6 +588,10 @@ path = { file = "/x" }
             ),
             (python("1.2", "bare"), "box has no --hash=sha256:DIGEST"),
             (python("1.2", "loose"), "\"box>=1.2\" is no pinned package"),
+            (
+                python("1.2", "good\", build = \"bare"),
+                "python/bare.txt: box has no --hash=sha256:DIGEST",
+            ),
             (python("1.2", "empty"), "does not pin box"),
             (GOOD.replace("version = \"9\"", "version = 9"), "line 9"),
             (

@@ -28,6 +28,7 @@ const UNSET: &[&str] = &[
     "PIP_USER",
     "PIP_REQUIRE_VIRTUALENV",
     "PIP_NO_BINARY",
+    "PIP_ONLY_BINARY",
 ];
 /// Says its version and the program behind wrappers and links, so that a Python that goes away is noticed.
 const ASK: &str = "import os, sys, venv, ensurepip\n\
@@ -74,13 +75,26 @@ pub(crate) fn install(
         let environment = folder.join(ENVIRONMENT);
         let place = environment.clone().into_os_string();
         pip.python(Path::new(real), vec!["-m".into(), "venv".into(), place])?;
-        let requirements = folder.join("requirements.txt");
-        fs::write(&requirements, &source.text).map_err(Error::cache("write", &requirements))?;
         let own = environment.join(PYTHON);
-        pip.pip(
-            &own,
-            &["install", "--require-hashes", "-r", "requirements.txt"],
-        )?;
+        // pip never fetches what a build asks for by itself: that would be whatever is newest, without a digest.
+        match &source.build_text {
+            None => pip.install(
+                &own,
+                "requirements.txt",
+                &source.text,
+                "--only-binary=:all:",
+            )?,
+            Some(text) => {
+                pip.install(&own, "build.txt", text, "--only-binary=:all:")?;
+                pip.install(
+                    &own,
+                    "requirements.txt",
+                    &source.text,
+                    "--no-build-isolation",
+                )?;
+                pip.pip(&own, &["uninstall", "--yes", "-r", "build.txt"])?;
+            }
+        }
         // It has done its work; without it the environment is a third of the size.
         pip.pip(&own, &["uninstall", "--yes", "pip", "setuptools"])?;
         let program = folder.join("program");
@@ -126,6 +140,13 @@ impl Pip<'_> {
             self.disk(&ended)?;
             Err(self.unusable(python, &ended))
         }
+    }
+
+    /// Installs what a requirements file pins.
+    fn install(&self, python: &Path, file: &str, text: &str, how: &str) -> Result<()> {
+        let path = self.folder.join(file);
+        fs::write(&path, text).map_err(Error::cache("write", &path))?;
+        self.pip(python, &["install", "--require-hashes", how, "-r", file])
     }
 
     fn pip(&self, python: &Path, words: &[&str]) -> Result<()> {
