@@ -298,20 +298,20 @@ async fn no_claim(world: &World) -> Outcome {
     let (version, there) = pods
         .exec(
             "plain",
-            "cat /proc/driver/nvidia/version; grep nvidia-caps /proc/devices",
+            "cat /proc/driver/nvidia/version && grep nvidia-caps /proc/devices && cat /sys/module/nvidia/version",
         )
         .await?;
     ensure(there && version.contains("NVRM version"), || {
-        format!("the node's /proc is not shown: {version}")
+        format!("the node's /proc and /sys are not shown: {version}")
     })?;
     let (devices, there) = pods.exec("plain", "ls /dev/nvidia*").await?;
     ensure(!there, || format!("a pod without a claim has {devices}"))?;
-    let (written, wrote) = pods
-        .exec("plain", "echo x > /proc/driver/nvidia/version")
-        .await?;
-    ensure(!wrote && written.contains("Read-only"), || {
-        format!("the node's /proc can be written: {written}")
-    })?;
+    for file in ["/proc/driver/nvidia/version", "/sys/module/nvidia/version"] {
+        let (written, wrote) = pods.exec("plain", &format!("echo x > {file}")).await?;
+        ensure(!wrote && written.contains("Read-only"), || {
+            format!("the node's {file} can be written: {written}")
+        })?;
+    }
     pods.delete(&["plain"]).await
 }
 

@@ -1,7 +1,7 @@
 //! The `createContainer` hook: shows a container the node's fake kernel files.
 //!
 //! procfs and sysfs are not per container: on a real GPU node every container, with a GPU or without, reads the kernel's
-//! own `/proc/driver/nvidia`, `/proc/devices` and `/proc/modules` (NVIDIA's toolkit in CDI mode filters none of them, it only
+//! own `/proc/driver/nvidia`, `/proc/devices`, `/proc/modules` and `/sys/module/nvidia` (NVIDIA's toolkit in CDI mode filters none of them, it only
 //! covers `params`). So each container gets the node's whole view, read-only; what a *claim* gave shows in `/dev`.
 //! A volume cannot do this: runc refuses mounts inside `/proc`. The hook runs after that check, in the container's mount
 //! namespace, before the root is changed, and so sees the node's paths and the container's.
@@ -15,11 +15,12 @@ use super::error::Error;
 use crate::ns::mounts::{bind_tree, read_only};
 
 /// What the node covers with files of its own and a container must see alike.
-const COVERED: [&str; 4] = [
+const COVERED: [&str; 5] = [
     "/proc/driver",
     "/proc/devices",
     "/proc/modules",
     "/sys/bus/pci/devices",
+    "/sys/module",
 ];
 
 /// Runs the hook: `argv` is the program, the hook's name and the container's root. Returns the exit code.
