@@ -35,6 +35,9 @@ fn main() -> ExitCode {
         trial("a_pod_without_a_claim_sees_the_driver_but_no_gpu", |w| {
             w.block_on(no_claim(w))
         }),
+        trial("a_load_that_cannot_be_read_fails_its_container", |w| {
+            w.block_on(bad_load(w))
+        }),
         trial("an_image_that_is_not_there_fails_as_a_pull_does", |w| {
             w.block_on(missing_image(w))
         }),
@@ -313,6 +316,27 @@ async fn no_claim(world: &World) -> Outcome {
         })?;
     }
     pods.delete(&["plain"]).await
+}
+
+async fn bad_load(world: &World) -> Outcome {
+    let pods = world.pods();
+    pods.create("loud", None, |pod| {
+        pod["metadata"]["annotations"] =
+            json!({(cluster::oci::LOAD_ANNOTATION): "utilization=101"});
+    })
+    .await?;
+    let message = pods
+        .wait("loud", "refused", |status| {
+            let ended = &status["containerStatuses"][0]["state"]["terminated"];
+            (ended["reason"] == "StartError").then(|| ended["message"].to_string())
+        })
+        .await?;
+    // As much of it as the reports of scenarios show.
+    let shown: String = message.chars().take(300).collect();
+    ensure(shown.contains("from 0 to 100, not \\\"101\\\""), || {
+        message.clone()
+    })?;
+    pods.delete(&["loud"]).await
 }
 
 async fn missing_image(world: &World) -> Outcome {

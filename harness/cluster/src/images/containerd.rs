@@ -2,6 +2,7 @@
 use std::path::PathBuf;
 
 use super::PAUSE;
+use crate::oci::LOAD_ANNOTATION;
 
 /// Where containerd finds and keeps its things, as the node sees them.
 #[derive(Debug, Clone)]
@@ -72,7 +73,7 @@ disabled_plugins = [
     [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
       runtime_type = "io.containerd.runc.v2"
       # Pods' wishes for load on their fake cards, for the wrapper.
-      pod_annotations = ["fakegpu.sliceproof/*"]
+      pod_annotations = ["{LOAD_ANNOTATION}"]
       [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]
         BinaryName = {binary}
         SystemdCgroup = false

@@ -46,8 +46,10 @@ pub enum Error {
         known: u32,
     },
     /// The annotation that asks for load cannot be read.
+    // What is wrong stands first: kubelet and containerd put much before it, and whoever shows events cuts them.
     #[error(
-        "annotation fakegpu.sliceproof/load {text:?}: {problem}; write it like \"utilization=80,memory=2GiB\""
+        "{problem}, says the annotation {} {text:?}; write it like \"utilization=80,memory=2GiB\"",
+        super::load::ANNOTATION
     )]
     Load {
         /// The annotation.
@@ -56,7 +58,7 @@ pub enum Error {
         problem: String,
     },
     /// The cards do not take the load that the annotation asks for.
-    #[error("annotation fakegpu.sliceproof/load: {why}")]
+    #[error("{why}, for the annotation {}", super::load::ANNOTATION)]
     LoadRefused {
         /// What the card says.
         why: String,

@@ -16,26 +16,31 @@ use serde_json::Value;
 use super::error::Error;
 
 /// The annotation's name.
-pub(super) const ANNOTATION: &str = "fakegpu.sliceproof/load";
+pub const ANNOTATION: &str = "fakegpu.sliceproof/load";
+
+/// The annotation by which containerd tells a pod's sandbox from its containers.
+const CONTAINER_TYPE: &str = "io.kubernetes.cri.container-type";
 
 /// What a container does to each of its devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Wish {
-    /// Percent of the device that is busy.
-    utilization: u32,
+    /// How busy it keeps the device, in hundredths of a percent.
+    level: u32,
     /// Memory that it holds.
     memory: MiB,
 }
 
-/// Reads the annotation of a bundle, where it has one.
+/// Reads the annotation of a bundle, where it has one. A pod's sandbox has its pod's annotations and no device: its containers
+/// are told, whose status then says what is wrong.
 ///
 /// # Errors
 /// [`Error::Load`] with what is wrong in it.
 pub(super) fn wish(spec: &Value) -> Result<Option<Wish>, Error> {
-    let text = spec
-        .get("annotations")
-        .and_then(|annotations| annotations.get(ANNOTATION))
-        .and_then(Value::as_str);
+    let annotation = |name| spec.get("annotations")?.get(name)?.as_str();
+    if annotation(CONTAINER_TYPE) == Some("sandbox") {
+        return Ok(None);
+    }
+    let text = annotation(ANNOTATION);
     text.map(|text| {
         parse(text).map_err(|problem| Error::Load {
             text: text.into(),
@@ -46,20 +51,17 @@ pub(super) fn wish(spec: &Value) -> Result<Option<Wish>, Error> {
 }
 
 fn parse(text: &str) -> Result<Wish, String> {
-    let (mut utilization, mut memory) = (None, None);
+    let (mut level, mut memory) = (None, None);
     for part in text.split(',').map(str::trim) {
         let (name, value) = part
             .split_once('=')
             .ok_or_else(|| format!("{part:?} is no NAME=VALUE"))?;
         let slot_taken = match name {
             "utilization" => {
-                let percent = value.trim_end_matches('%').parse().ok();
-                let percent = percent
-                    .filter(|percent: &u32| *percent <= 100)
-                    .ok_or_else(|| {
-                        format!("utilization is a percentage from 0 to 100, not {value:?}")
-                    })?;
-                utilization.replace(percent).is_some()
+                let percent = Shape::level_of(value.trim_end_matches('%')).ok_or_else(|| {
+                    format!("utilization is a percentage from 0 to 100, not {value:?}")
+                })?;
+                level.replace(percent).is_some()
             }
             "memory" => {
                 let size = value
@@ -83,7 +85,7 @@ fn parse(text: &str) -> Result<Wish, String> {
         }
     }
     Ok(Wish {
-        utilization: utilization.unwrap_or(0),
+        level: level.unwrap_or(0),
         memory: memory.unwrap_or(MiB(0)),
     })
 }
@@ -131,7 +133,7 @@ pub(super) fn begin(state_file: &Path, container: &Path) -> Result<(), Error> {
                     scope,
                     process: Some(process.clone()),
                     memory: wish.memory,
-                    shape: Shape::constant(wish.utilization * (Shape::FULL / 100)),
+                    shape: Shape::constant(wish.level),
                     since: None,
                     until: None,
                 };
@@ -250,18 +252,20 @@ mod tests {
         assert_eq!(
             read("utilization=80, memory=2GiB").expect("good"),
             Some(Wish {
-                utilization: 80,
+                level: 8_000,
                 memory: MiB(2048)
             })
         );
         assert_eq!(
             read("memory=512MiB").expect("good"),
             Some(Wish {
-                utilization: 0,
+                level: 0,
                 memory: MiB(512)
             })
         );
         assert_eq!(wish(&json!({})).expect("good"), None);
+        let sandbox = json!({"annotations": {ANNOTATION: "?", CONTAINER_TYPE: "sandbox"}});
+        assert_eq!(wish(&sandbox).expect("not its business"), None);
         for (text, says) in [
             ("utilization=101", "from 0 to 100"),
             ("memory=2GB", "MiB or GiB, not \"2GB\""),
@@ -272,10 +276,8 @@ mod tests {
             ("", "no NAME=VALUE"),
         ] {
             let error = read(text).expect_err(text).to_string();
-            assert!(
-                error.contains(says) && error.contains(ANNOTATION),
-                "{error}"
-            );
+            let (problem, _) = error.split_once(ANNOTATION).expect("which one");
+            assert!(problem.contains(says), "{error}");
         }
     }
 

@@ -23,6 +23,7 @@ mod wrapper;
 
 pub use error::Error;
 pub use hook::hook_main;
+pub use load::ANNOTATION as LOAD_ANNOTATION;
 pub use wrapper::{install, wrapper_main};
 
 /// The name under which containerd calls the wrapper, and the name of its symlink.
