@@ -17,7 +17,7 @@ use crate::registry::Registry;
 use crate::steps::card::leftovers;
 use crate::steps::nodes_of;
 use crate::testbed::{NodeCards, NodeWish, Testbed, TestbedError};
-use crate::wait::{Probe, until};
+use crate::wait::{Probe, in_vain, until};
 use crate::world::World;
 use crate::{evidence, picture};
 
@@ -436,10 +436,11 @@ async fn teardown(
     let _ = namespaces
         .delete(namespace, &DeleteParams::background())
         .await;
-    clean.map_err(|mut failure| {
-        let seen = failure.last_state.take().unwrap_or_default();
-        Failure::new("the scenario leaves something behind")
-            .versus("no pod, no allocated device, no GPU instance", seen)
+    clean.map_err(|failure| {
+        in_vain(failure, |seen| {
+            Failure::new("the scenario leaves something behind")
+                .versus("no pod, no allocated device, no GPU instance", seen)
+        })
     })
 }
 

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use futures::future::LocalBoxFuture;
+use report::Failure;
 use serde::{Deserialize, Serialize};
 
 /// A node that a scenario asks for.
@@ -123,6 +124,17 @@ pub struct ExecOutput {
     pub stdout: String,
     /// Standard error.
     pub stderr: String,
+}
+
+impl ExecOutput {
+    /// What to say of a program that did not end well.
+    pub(crate) fn failure(&self, what: &str) -> Failure {
+        let code = self.code.unwrap_or(-1);
+        Failure::new(what).versus(
+            "exit code 0",
+            format!("exit code {code}: {}{}", self.stdout, self.stderr),
+        )
+    }
 }
 
 /// The cluster could not do what was asked.

@@ -44,6 +44,14 @@ pub(crate) async fn until<T>(
     }
 }
 
+/// What it means that [`until`] waited in vain, by the last state that it saw. Whatever else went wrong stays as it is.
+pub(crate) fn in_vain(mut failure: Failure, means: impl FnOnce(String) -> Failure) -> Failure {
+    match failure.last_state.take() {
+        Some(seen) => means(seen),
+        None => failure,
+    }
+}
+
 fn plain(limit: Duration) -> String {
     match limit.as_secs() {
         0 => format!("{} ms", limit.as_millis()),

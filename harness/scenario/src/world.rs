@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use cluster::oci::LOAD_ANNOTATION;
 use k8s_openapi::api::core::v1::{Event, Namespace, Node, Pod, ServiceAccount};
 use k8s_openapi::api::resource::v1::{ResourceClaim, ResourceClaimTemplate, ResourceSlice};
 use kube::api::{Api, DeleteParams, ListParams, PostParams};
@@ -18,8 +19,6 @@ use crate::wait::{Probe, until};
 
 /// Image of the test pods; the cluster brings it.
 const IMAGE: &str = "sliceproof.local/gpu-test:1";
-/// Annotation by which a pod puts load on its devices.
-const LOAD: &str = "fakegpu.sliceproof/load";
 /// Label of every object that a scenario makes.
 const LABEL: &str = "sliceproof.local/scenario";
 
@@ -120,6 +119,14 @@ impl World {
     #[must_use]
     pub fn testbed(&self) -> &dyn Testbed {
         self.testbed.as_ref()
+    }
+
+    /// The node that a step before has made, the first if there are several.
+    pub(crate) fn the_node(&self) -> Result<&NodeWish, Failure> {
+        self.nodes.first().ok_or_else(|| {
+            Failure::new("no step before has made a node")
+                .help("write `Given a node with …` before")
+        })
     }
 
     pub(crate) fn node_objects(&self) -> Api<Node> {
@@ -267,10 +274,10 @@ impl World {
     }
 
     /// Creates a pod that asks for one of an extended resource; does not wait for anything.
-    pub(crate) async fn ask(&mut self, resource: &str, load: Option<&str>) -> Result<(), Failure> {
+    pub(crate) async fn ask(&mut self, resource: &str) -> Result<(), Failure> {
         let resources = json!({ "limits": { resource: "1" } });
         let ask = Ask::Resource(resource.to_owned());
-        self.pod(ask, None, json!([]), resources, load).await
+        self.pod(ask, None, json!([]), resources, None).await
     }
 
     async fn pod(
@@ -283,7 +290,7 @@ impl World {
     ) -> Result<(), Failure> {
         let name = format!("pod-{}", self.made.len() + 1);
         let annotations = match load {
-            Some(load) => json!({ LOAD: load }),
+            Some(load) => json!({ LOAD_ANNOTATION: load }),
             None => json!({}),
         };
         let pod = object(json!({
@@ -347,15 +354,7 @@ impl World {
         if output.code == Some(0) {
             return Ok(output.stdout);
         }
-        Err(Failure::new(format!("{program} failed on {node}")).versus(
-            "exit code 0",
-            format!(
-                "exit code {}: {}{}",
-                output.code.unwrap_or(-1),
-                output.stdout,
-                output.stderr
-            ),
-        ))
+        Err(output.failure(&format!("{program} failed on {node}")))
     }
 
     /// Waits until these pods are gone from the API.

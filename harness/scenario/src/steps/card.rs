@@ -6,7 +6,7 @@ use report::Failure;
 
 use crate::agreement::disagreements;
 use crate::registry::{Args, Kind, Registry, StepResult};
-use crate::wait::Probe;
+use crate::wait::{Probe, in_vain};
 use crate::world::World;
 
 pub(super) fn register(steps: &mut Registry) {
@@ -43,12 +43,13 @@ async fn agree(world: &mut World, _: &Args) -> StepResult {
             })
         })
         .await;
-    result.map_err(|mut failure| {
-        let seen = failure.last_state.take().unwrap_or_default();
-        Failure::new("claims, counters and the card do not agree").versus(
-            format!("{held} allocated devices, each once, each on the card"),
-            seen,
-        )
+    result.map_err(|failure| {
+        in_vain(failure, |seen| {
+            Failure::new("claims, counters and the card do not agree").versus(
+                format!("{held} allocated devices, each once, each on the card"),
+                seen,
+            )
+        })
     })
 }
 
@@ -64,9 +65,10 @@ async fn whole(world: &mut World, _: &Args) -> StepResult {
             })
         })
         .await;
-    result.map_err(|mut failure| {
-        let seen = failure.last_state.take().unwrap_or_default();
-        Failure::new("something is left").versus("no allocated device, no GPU instance", seen)
+    result.map_err(|failure| {
+        in_vain(failure, |seen| {
+            Failure::new("something is left").versus("no allocated device, no GPU instance", seen)
+        })
     })
 }
 

@@ -9,7 +9,7 @@ use report::Failure;
 use super::node::wish;
 use crate::registry::{Args, BlockWish, Kind, Registry, StepResult};
 use crate::testbed::NodeWish;
-use crate::wait::Probe;
+use crate::wait::{Probe, in_vain};
 use crate::world::World;
 
 const WHOLE: &str =
@@ -93,7 +93,7 @@ async fn a_node(world: &mut World, args: &Args, cut: bool) -> StepResult {
 
 async fn ask(world: &mut World, args: &Args, count: usize) -> StepResult {
     for _ in 0..count {
-        world.ask(args.text("resource"), None).await?;
+        world.ask(args.text("resource")).await?;
     }
     Ok(())
 }
@@ -117,7 +117,7 @@ async fn allocatable(world: &mut World, args: &Args) -> StepResult {
         .zip(args.column("count"))
         .collect();
     let nodes = world.node_objects();
-    let name = node_name(world)?;
+    let name = world.the_node()?.name.clone();
     let look = async || {
         let node = nodes
             .get(&name)
@@ -142,28 +142,18 @@ async fn allocatable(world: &mut World, args: &Args) -> StepResult {
     world
         .until(LAG, "what the node offers", look)
         .await
-        .map_err(|mut failure| {
-            let seen = failure.last_state.take().unwrap_or_default();
-            Failure::new("the node offers other resources").versus(shown(&wanted), seen)
-        })
-}
-
-fn node_name(world: &World) -> Result<String, Failure> {
-    world
-        .nodes
-        .first()
-        .map(|node| node.name.clone())
-        .ok_or_else(|| {
-            Failure::new("no step before has made a node")
-                .help("write `Given a node with …` before")
+        .map_err(|failure| {
+            in_vain(failure, |seen| {
+                Failure::new("the node offers other resources").versus(shown(&wanted), seen)
+            })
         })
 }
 
 async fn labels(world: &mut World, args: &Args) -> StepResult {
-    let node = node_name(world)?;
-    let strategy = match world.nodes.first().map(|node| node.offer) {
-        Some(Offer::DevicePlugin(strategy)) => strategy,
-        _ => MigStrategy::None,
+    let node = world.the_node()?;
+    let strategy = match node.offer {
+        Offer::DevicePlugin(strategy) => strategy,
+        Offer::DraDriver => MigStrategy::None,
     };
     let file = "/run/gpu-feature-discovery";
     let argv = [
@@ -175,8 +165,8 @@ async fn labels(world: &mut World, args: &Args) -> StepResult {
         "--output-file",
         file,
     ];
-    world.on_node(&node, &argv).await?;
-    let text = world.on_node(&node, &["cat", file]).await?;
+    world.on_node(&node.name, &argv).await?;
+    let text = world.on_node(&node.name, &["cat", file]).await?;
     let seen: BTreeMap<&str, &str> = text
         .lines()
         .filter_map(|line| line.split_once('='))

@@ -6,7 +6,7 @@ use report::Failure;
 
 use crate::registry::{Args, Kind, Registry, StepResult};
 use crate::testbed::NodeCards;
-use crate::wait::Probe;
+use crate::wait::{Probe, in_vain};
 use crate::world::{Ask, World};
 
 /// How long a container may take to start or to be cleaned up after the API says so.
@@ -124,12 +124,10 @@ async fn shows(
     expected: &str,
     fits: impl AsyncFn(&str) -> Result<bool, Failure>,
 ) -> StepResult {
-    let Some(node) = world.nodes.first().map(|node| node.name.clone()) else {
-        return Err(Failure::new("no step before has made a node"));
-    };
+    let node = &world.the_node()?.name;
     world
         .until(LAG, "what nvidia-smi shows", async || {
-            let text = world.on_node(&node, &["nvidia-smi"]).await?;
+            let text = world.on_node(node, &["nvidia-smi"]).await?;
             Ok(if fits(&text).await? {
                 Probe::Ready(())
             } else {
@@ -137,9 +135,10 @@ async fn shows(
             })
         })
         .await
-        .map_err(|mut failure| {
-            let seen = failure.last_state.take().unwrap_or_default();
-            Failure::new("nvidia-smi shows something else").versus(expected, seen)
+        .map_err(|failure| {
+            in_vain(failure, |seen| {
+                Failure::new("nvidia-smi shows something else").versus(expected, seen)
+            })
         })
 }
 

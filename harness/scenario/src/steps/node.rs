@@ -8,7 +8,7 @@ use super::device_plugin;
 use crate::allocation::{Named, PublishedPool, named};
 use crate::registry::{Args, Kind, Registry, StepResult};
 use crate::testbed::NodeWish;
-use crate::wait::Probe;
+use crate::wait::{Probe, in_vain};
 use crate::world::World;
 
 const PARTITIONABLE: &str = "a node with {count} {model} in MIG mode";
@@ -118,11 +118,12 @@ async fn expect(
     world
         .until(Duration::from_secs(5), "what the node offers", look)
         .await
-        .map_err(|mut failure| {
-            let seen = failure.last_state.take().unwrap_or_default();
-            Failure::new("the node offers something else")
-                .versus(expected, seen)
-                .help("kubectl get resourceslices -o yaml shows what the driver published")
+        .map_err(|failure| {
+            in_vain(failure, |seen| {
+                Failure::new("the node offers something else")
+                    .versus(expected, seen)
+                    .help("kubectl get resourceslices -o yaml shows what the driver published")
+            })
         })
 }
 

@@ -381,17 +381,7 @@ async fn listing(world: &World, pod: &str) -> Result<Listing, Failure> {
         .await
         .map_err(|error| Failure::new(format!("cannot run nvidia-smi -L in {pod}: {error}")))?;
     if output.code.is_some_and(|code| code != 0) {
-        return Err(
-            Failure::new(format!("nvidia-smi -L failed in {pod}")).versus(
-                "exit code 0",
-                format!(
-                    "exit code {}: {}{}",
-                    output.code.unwrap_or(-1),
-                    output.stdout,
-                    output.stderr
-                ),
-            ),
-        );
+        return Err(output.failure(&format!("nvidia-smi -L failed in {pod}")));
     }
     smi::parse(&output.stdout).map_err(|line| {
         Failure::new(format!(
