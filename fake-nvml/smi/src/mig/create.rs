@@ -6,7 +6,7 @@ use nvml_client::{
     Code, ComputeInstanceProfile, Device, Error, GpuInstance, GpuInstanceProfile, Placement,
 };
 
-use super::{living, profiles_of, title};
+use super::{each, profiles_of, title};
 use crate::args::{Mig, ProfileArg};
 use crate::failure::{Failure, Output, code};
 
@@ -70,40 +70,17 @@ pub(super) fn compute_instances(
     command: &Mig,
     out: &mut Output,
 ) -> Result<(), Failure> {
-    let mut any = false;
-    for gpu in gpus {
-        let index = gpu.index()?;
-        for found in living(gpu, Some(command))? {
-            any = true;
-            let all = found.instance.compute_instance_profiles()?;
-            let Some(wanted) = wanted else {
-                compute(
-                    index,
-                    found.info.id,
-                    &found.instance,
-                    full(&all, found.profile.slices),
-                    &DEFAULT,
-                    out,
-                )?;
-                continue;
-            };
-            for arg in wanted {
-                compute(
-                    index,
-                    found.info.id,
-                    &found.instance,
-                    find(&all, arg, |p| (p.id, &p.name)),
-                    arg,
-                    out,
-                )?;
-            }
-        }
-    }
-    if any {
-        Ok(())
-    } else {
-        Err(Failure::none_found("GPU instances"))
-    }
+    each(gpus, command, |index, found| {
+        let all = found.instance.compute_instance_profiles()?;
+        let mut create =
+            |profile, arg| compute(index, found.info.id, &found.instance, profile, arg, out);
+        let Some(wanted) = wanted else {
+            return create(full(&all, found.profile.slices), &DEFAULT);
+        };
+        wanted
+            .iter()
+            .try_for_each(|arg| create(find(&all, arg, |p| (p.id, &p.name)), arg))
+    })
 }
 
 /// The profile that fills its GPU instance, wherever it lies.

@@ -2,9 +2,9 @@
 
 use std::io::Write as _;
 
-use nvml_client::Device;
+use nvml_client::{Device, Result as Answer};
 
-use super::living;
+use super::{each, living};
 use crate::args::Mig;
 use crate::failure::{Failure, Output, code};
 
@@ -13,34 +13,10 @@ pub(super) fn gpu_instances(
     command: &Mig,
     out: &mut Output,
 ) -> Result<(), Failure> {
-    let mut any = false;
-    for gpu in gpus {
-        let index = gpu.index()?;
-        for found in living(gpu, Some(command))? {
-            any = true;
-            let id = found.info.id;
-            if let Err(e) = found.instance.destroy() {
-                let _ = writeln!(
-                    out,
-                    "Unable to destroy GPU instance ID {id:2} from GPU {index:2}: {}",
-                    e.text()
-                );
-                return Err(Failure::new(
-                    code(&e),
-                    format!("Failed to destroy GPU instances: {}", e.text()),
-                ));
-            }
-            let _ = writeln!(
-                out,
-                "Successfully destroyed GPU instance ID {id:2} from GPU {index:2}"
-            );
-        }
-    }
-    if any {
-        Ok(())
-    } else {
-        Err(Failure::none_found("GPU instances"))
-    }
+    each(gpus, command, |index, found| {
+        let which = format!("GPU instance ID {:2} from GPU {index:2}", found.info.id);
+        ended(found.instance.destroy(), "GPU instances", &which, out)
+    })
 }
 
 pub(super) fn compute_instances(
@@ -48,6 +24,7 @@ pub(super) fn compute_instances(
     command: &Mig,
     out: &mut Output,
 ) -> Result<(), Failure> {
+    const KIND: &str = "compute instances";
     let wanted = command.compute_instances.as_deref();
     let mut any = false;
     for gpu in gpus {
@@ -66,27 +43,28 @@ pub(super) fn compute_instances(
                 .filter(|(id, _)| wanted.is_none_or(|w| w.contains(id)))
             {
                 any = true;
-                if let Err(e) = instance.destroy() {
-                    let _ = writeln!(
-                        out,
-                        "Unable to destroy compute instance ID {id:2} from GPU {index:2} GPU instance ID {gi:2}: {}",
-                        e.text()
-                    );
-                    return Err(Failure::new(
-                        code(&e),
-                        format!("Failed to destroy compute instances: {}", e.text()),
-                    ));
-                }
-                let _ = writeln!(
-                    out,
-                    "Successfully destroyed compute instance ID {id:2} from GPU {index:2} GPU instance ID {gi:2}"
-                );
+                let which =
+                    format!("compute instance ID {id:2} from GPU {index:2} GPU instance ID {gi:2}");
+                ended(instance.destroy(), KIND, &which, out)?;
             }
         }
     }
     if any {
         Ok(())
     } else {
-        Err(Failure::none_found("compute instances"))
+        Err(Failure::none_found(KIND))
     }
+}
+
+/// The first that cannot be ended ends the command.
+fn ended(answer: Answer<()>, kind: &str, which: &str, out: &mut Output) -> Result<(), Failure> {
+    let Err(e) = answer else {
+        let _ = writeln!(out, "Successfully destroyed {which}");
+        return Ok(());
+    };
+    let _ = writeln!(out, "Unable to destroy {which}: {}", e.text());
+    Err(Failure::new(
+        code(&e),
+        format!("Failed to destroy {kind}: {}", e.text()),
+    ))
 }

@@ -87,6 +87,27 @@ pub(crate) fn living<'n>(
     Ok(all)
 }
 
+/// Does something with every GPU instance that is meant, beside its GPU's index; NOT_FOUND when there is none.
+fn each<'n>(
+    gpus: &[Device<'n>],
+    command: &Mig,
+    mut act: impl FnMut(u32, Found<'n>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut any = false;
+    for gpu in gpus {
+        let index = gpu.index()?;
+        for found in living(gpu, Some(command))? {
+            any = true;
+            act(index, found)?;
+        }
+    }
+    if any {
+        Ok(())
+    } else {
+        Err(Failure::none_found("GPU instances"))
+    }
+}
+
 /// `MIG 1g.5gb`, whether or not the library puts `MIG` in front.
 pub(crate) fn title(name: &str) -> String {
     if name.starts_with("MIG ") {

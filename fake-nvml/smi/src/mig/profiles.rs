@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use nvml_client::{Device, Placement};
 
-use super::{living, profiles_of, title};
+use super::{each, living, profiles_of, title};
 use crate::args::Mig;
 use crate::failure::{Failure, Output};
 
@@ -86,28 +86,19 @@ pub(super) fn compute_placements(
     command: &Mig,
     out: &mut Output,
 ) -> Result<(), Failure> {
-    let mut any = false;
-    for gpu in gpus {
-        let index = gpu.index()?;
-        for found in living(gpu, Some(command))? {
-            any = true;
-            for p in found.instance.compute_instance_profiles()? {
-                let places = found.instance.possible_placements(p.id)?;
-                let _ = writeln!(
-                    out,
-                    "GPU {index:2} GPU instance ID {:2} Profile ID {:2} {}",
-                    found.info.id,
-                    p.id,
-                    listed(&places)
-                );
-            }
+    each(gpus, command, |index, found| {
+        for p in found.instance.compute_instance_profiles()? {
+            let places = found.instance.possible_placements(p.id)?;
+            let _ = writeln!(
+                out,
+                "GPU {index:2} GPU instance ID {:2} Profile ID {:2} {}",
+                found.info.id,
+                p.id,
+                listed(&places)
+            );
         }
-    }
-    if any {
         Ok(())
-    } else {
-        Err(Failure::none_found("GPU instances"))
-    }
+    })
 }
 
 /// `Placements: {0,2,4}:2`, or `Placement : {0}:4` of one.
