@@ -39,7 +39,9 @@ impl Run {
         let tree = HostTree::lay(scratch.dir(), &machine)?;
         if let Some(kept) = &kept {
             scratch.put(&kept.state_path(), &tree.state_path())?;
-            scratch.put(&kept.proc_driver(), &tree.proc_driver())?;
+            for (kept, shown) in kept.following().iter().zip(&tree.following()) {
+                scratch.put(kept, shown)?;
+            }
         }
         let loader = tree.enter(&Enter { loader: true })?;
         let shown = scratch.finish()?;

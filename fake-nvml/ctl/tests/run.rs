@@ -205,13 +205,27 @@ fn a_kept_machine_is_shared_and_changes_are_seen_at_once() {
             &["--state", dir],
             "nvidia-smi -mig 1 && nvidia-smi mig -cgi 9 -C",
         ));
-        // Another run sees the partition and its capability file.
+        // Another run sees the partition, its capability file and its nodes.
         let text = good(&shell(
             user,
             &["--state", dir],
-            "nvidia-smi -L | wc -l; ls /proc/driver/nvidia/capabilities/gpu0/mig/gi*/ci0/access | wc -l",
+            "nvidia-smi -L | wc -l; ls /proc/driver/nvidia/capabilities/gpu0/mig/gi*/ci0/access | wc -l
+            cd /dev/nvidia-caps; for cap in *; do test -c $cap && echo $cap; done",
         ));
-        assert_eq!(text, "2\n1\n", "{user:?}");
+        let (files, nodes) = text.split_at(4);
+        assert_eq!(files, "2\n1\n", "{user:?}");
+        let nodes: Vec<&str> = nodes.lines().collect();
+        assert!(
+            nodes.len() == 4 && nodes.contains(&"nvidia-cap2"),
+            "{user:?}: {nodes:?}"
+        );
+        // Without a partition they are gone, also where a run is in the middle.
+        let text = good(&shell(
+            user,
+            &["--state", dir],
+            "nvidia-smi mig -dci >/dev/null && nvidia-smi mig -dgi >/dev/null && ls /dev/nvidia-caps && nvidia-smi mig -cgi 9 -C >/dev/null",
+        ));
+        assert_eq!(text, "nvidia-cap1\nnvidia-cap2\n", "{user:?}");
         good(
             &fakegpu(user, &["inject", "--state", dir, "lost"])
                 .output()

@@ -6,9 +6,11 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use gpu_model::caps;
+
 use crate::error::Error;
-use crate::mounts::{bind, device, merge, overlay, same};
-use crate::plan::{LIBRARIES, PROGRAMS};
+use crate::mounts::{bind, device, merge, overlay, read_names, same};
+use crate::plan::{DEVICES, LIBRARIES, PROGRAMS};
 use crate::tree::{HostTree, PlacedKind};
 
 /// What to show besides devices, `/proc` and `/sys`.
@@ -61,13 +63,16 @@ impl HostTree {
             }
         }
         for node in self.entries().iter().filter(|e| e.kind == PlacedKind::Node) {
-            // `/dev` was bound from `dev`: what is mounted there later does not show through.
-            let place = if node.path.starts_with("dev") {
-                Path::new("/").join(&node.path)
-            } else {
-                self.dir().join(&node.path)
-            };
-            device(&place, node.number)?;
+            device(&self.seen(&node.path), node.number)?;
+        }
+        for dev in DEVICES {
+            let folder = Path::new(dev).join(caps::FOLDER);
+            for (name, kind) in read_names(&self.dir().join(&folder))? {
+                // Where the store could make no node it left a file.
+                if kind.is_file() && name.to_str().and_then(caps::named).is_some() {
+                    device(&self.seen(&folder.join(name)), None)?;
+                }
+            }
         }
         if how.loader {
             self.enter_loader()
@@ -94,6 +99,15 @@ impl HostTree {
             }
         }
         Ok(Loader::Found)
+    }
+
+    /// Where to mount over something of the tree: `/dev` was bound from `dev`, what is mounted there later does not show through.
+    fn seen(&self, path: &Path) -> PathBuf {
+        if path.starts_with("dev") {
+            Path::new("/").join(path)
+        } else {
+            self.dir().join(path)
+        }
     }
 
     fn names_in(&self, folder: &Path) -> BTreeSet<OsString> {

@@ -127,7 +127,7 @@ pub(crate) fn merge(source: &Path, target: &Path, own: &BTreeSet<OsString>) -> R
     bind(source, target)
 }
 
-fn read_names(dir: &Path) -> Result<Vec<(OsString, fs::FileType)>, Error> {
+pub(crate) fn read_names(dir: &Path) -> Result<Vec<(OsString, fs::FileType)>, Error> {
     let mut names = Vec::new();
     for entry in fs::read_dir(dir).at("list", dir)? {
         let entry = entry.at("list", dir)?;

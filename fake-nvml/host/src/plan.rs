@@ -55,6 +55,9 @@ pub const LIBRARIES: &str = if cfg!(target_arch = "aarch64") {
 /// Where programs lie under the driver root.
 pub const PROGRAMS: &str = "driver-root/usr/bin";
 
+/// The tree's folders of device nodes: the host's own, and the driver root's.
+pub(crate) const DEVICES: [&str; 2] = ["dev", "driver-root/dev"];
+
 /// Everything that a host with this machine shows.
 #[must_use]
 pub fn plan(machine: &Machine, facts: &HostFacts) -> Vec<Entry> {
@@ -62,7 +65,7 @@ pub fn plan(machine: &Machine, facts: &HostFacts) -> Vec<Entry> {
     plan.driver_root(machine);
     let majors = Majors::free(&facts.devices);
     let numbers = (!facts.real_driver).then_some(majors);
-    for root in ["dev", "driver-root/dev"] {
+    for root in DEVICES {
         plan.devices(Path::new(root), machine, numbers);
     }
     plan.proc(machine, facts, majors);
@@ -142,21 +145,13 @@ impl Plan {
         self.add(dev.join("nvidia-uvm"), number(|m| m.uvm, 0));
         self.add(dev.join("nvidia-uvm-tools"), number(|m| m.uvm, 1));
         self.add(dev.join("nvidia-modeset"), number(|_| FRONTEND, 254));
-        self.folder(dev.join("nvidia-caps"));
+        self.folder(dev.join(caps::FOLDER));
         for minor in [caps::CONFIG, caps::MONITOR] {
             self.add(dev.join(caps::node(minor)), number(|m| m.caps, minor.0));
         }
-        // The instances that are there when the tree is laid: whoever writes CDI files looks for these.
-        for gpu in &machine.gpus {
-            for gi in &gpu.instances {
-                let minor = caps::gi(gpu.minor, gi.id);
-                self.add(dev.join(caps::node(minor)), number(|m| m.caps, minor.0));
-                for ci in &gi.compute {
-                    let minor = caps::ci(gpu.minor, gi.id, ci.id);
-                    self.add(dev.join(caps::node(minor)), number(|m| m.caps, minor.0));
-                }
-            }
-        }
+        // The store's writers keep the nodes of instances in line where they find this mark.
+        let mark = gpu_store::nodes_mark(machine, majors.map(|majors| majors.caps));
+        self.text(dev.join(caps::FOLDER).join(gpu_store::MARKER), mark);
     }
 
     fn proc(&mut self, machine: &Machine, facts: &HostFacts, majors: Majors) {

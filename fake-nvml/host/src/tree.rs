@@ -6,14 +6,14 @@ use std::fs;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use gpu_model::Machine;
+use gpu_model::{Machine, caps};
 use gpu_store::Store;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{At, Error};
 use crate::facts::HostFacts;
 use crate::mounts;
-use crate::plan::{self, Entry, Kind, LIBRARIES, Number, PROGRAMS};
+use crate::plan::{self, DEVICES, Entry, Kind, LIBRARIES, Number, PROGRAMS};
 
 const MANIFEST: &str = "manifest.json";
 const FORMAT: u32 = 1;
@@ -174,6 +174,13 @@ impl HostTree {
     #[must_use]
     pub fn proc_driver(&self) -> PathBuf {
         self.dir.join("proc/driver/nvidia")
+    }
+
+    /// The folders in which files and nodes follow the instances.
+    #[must_use]
+    pub fn following(&self) -> [PathBuf; 3] {
+        let [ours, drivers] = DEVICES.map(|dev| self.dir.join(dev).join(caps::FOLDER));
+        [self.proc_driver(), ours, drivers]
     }
 
     pub(crate) fn entries(&self) -> &[Placed] {

@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use gpu_host::{Enter, HostTree, Loader, namespace};
@@ -18,8 +18,13 @@ fn main() {
         let (name, dir) = (args.next().unwrap(), args.next().unwrap());
         return case(&name, Path::new(&dir));
     }
-    let trials = ["reshape", "no_dev_of_its_own", "entered_twice"]
-        .map(|name| Trial::test(name, move || in_a_process_of_its_own(name)));
+    let trials = [
+        "reshape",
+        "no_dev_of_its_own",
+        "entered_twice",
+        "cut_inside",
+    ]
+    .map(|name| Trial::test(name, move || in_a_process_of_its_own(name)));
     libtest_mimic::run(&Arguments::from_args(), trials.into()).exit();
 }
 
@@ -42,14 +47,27 @@ fn case(name: &str, dir: &Path) {
         "reshape" => reshape(dir),
         "no_dev_of_its_own" => on_a_dev_that_was_made_before(dir),
         "entered_twice" => entered_twice(dir),
+        "cut_inside" => cut_inside(dir),
         other => panic!("no case {other}"),
     }
 }
 
 fn machine(node: &str) -> Machine {
+    built(node, false)
+}
+
+fn mig(node: &str) -> Machine {
+    built(node, true)
+}
+
+fn built(node: &str, mig: bool) -> Machine {
     let catalog = Catalog::builtin();
     let cards = node.parse::<NodeSpec>().unwrap().resolve(&catalog).unwrap();
-    Machine::build(&cards, &Options::default())
+    let options = Options {
+        mig,
+        ..Options::default()
+    };
+    Machine::build(&cards, &options)
 }
 
 fn is_device(path: &str) -> bool {
@@ -159,6 +177,37 @@ fn entered_twice(dir: &Path) {
             "{out:?}"
         );
     }
+}
+
+/// A program that cuts a card through the library finds the partition's files and nodes at once, and no longer when it is gone.
+fn cut_inside(dir: &Path) {
+    let tree = HostTree::lay(dir, &mig("1xA100-SXM4-40GB")).unwrap();
+    tree.enter(&Enter::default()).unwrap();
+    let smi = |args: &str| {
+        let out = Command::new(tree.programs().join("nvidia-smi"))
+            .args(args.split(' '))
+            .env("LD_LIBRARY_PATH", tree.libraries())
+            .output()
+            .unwrap();
+        assert!(out.status.success(), "{args}: {out:?}");
+    };
+    let seen = || {
+        ["/dev".into(), tree.driver_root().join("dev")].map(|dev: PathBuf| {
+            let (gi, ci) = ("nvidia-caps/nvidia-cap120", "nvidia-caps/nvidia-cap121");
+            [gi, ci].map(|node| is_device(dev.join(node).to_str().unwrap()))
+        })
+    };
+    let access = Path::new("/proc/driver/nvidia/capabilities/gpu0/mig/gi13/ci0/access");
+    smi("mig -cgi 19");
+    assert_eq!((seen(), access.exists()), ([[true, false]; 2], false));
+    smi("mig -cci");
+    assert_eq!((seen(), access.exists()), ([[true, true]; 2], true));
+    let text = fs::read_to_string(access).unwrap();
+    assert!(text.starts_with("DeviceFileMinor: 121\n"), "{text}");
+    smi("mig -dci");
+    smi("mig -dgi");
+    assert_eq!((seen(), access.exists()), ([[false, false]; 2], false));
+    assert!(is_device("/dev/nvidia-caps/nvidia-cap1"));
 }
 
 /// The node of the cluster has a `/dev` of its own before: an empty one here, but for what it must have.

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
 
 use gpu_host::{Entry, Error, HostFacts, HostTree, Kind, plan};
-use gpu_model::{Catalog, Machine, NodeSpec, Op, Options};
+use gpu_model::{Catalog, CiId, GiId, GpuIndex, Machine, Minor, NodeSpec, Now, Op, Options, caps};
 use gpu_store::Store;
 
 fn machine(node: &str, driver_version: &str) -> Machine {
@@ -233,6 +234,73 @@ fn the_state_is_made_once_and_then_left_alone() {
         access.exists(),
         "whoever lays the tree brings them in line with the state"
     );
+}
+
+/// The nodes of partitions come and go with them, without a daemon: whoever writes the state brings them in line.
+#[test]
+fn capability_nodes_follow_the_instances() {
+    let dir = tempfile::tempdir().unwrap();
+    let machine = ab("2xA100-SXM4-40GB");
+    let tree = HostTree::lay(dir.path(), &machine).unwrap();
+    let nodes = || {
+        let [_, ours, drivers] = tree.following().map(|folder| {
+            let mut numbers: Vec<u32> = fs::read_dir(folder)
+                .unwrap()
+                .filter_map(|entry| caps::named(entry.unwrap().file_name().to_str()?))
+                .map(|minor| minor.0)
+                .collect();
+            numbers.sort_unstable();
+            numbers
+        });
+        assert_eq!(ours, drivers);
+        ours
+    };
+    let store = Store::open(tree.state_path())
+        .unwrap()
+        .with_proc_dir(tree.proc_driver());
+    let change = |change: &dyn Fn(&Machine) -> Machine| {
+        store
+            .update(|machine, _| Ok::<_, std::convert::Infallible>((change(machine), ())))
+            .unwrap();
+    };
+    let gpu = GpuIndex(1);
+    let cut = |profile: &'static str| {
+        move |machine: &Machine| machine.cut(gpu, profile, Now(0)).unwrap().0
+    };
+    assert_eq!(nodes(), [1, 2]);
+    change(&cut("3g.20gb"));
+    change(&cut("1g.5gb"));
+    let parts = store.read().unwrap().machine.gpus[1].instances.clone();
+    let both = |gi: GiId| [caps::gi(Minor(1), gi).0, caps::ci(Minor(1), gi, CiId(0)).0];
+    let mut wanted = vec![1, 2];
+    wanted.extend(parts.iter().flat_map(|gi| both(gi.id)));
+    wanted.sort_unstable();
+    assert_eq!((nodes(), wanted.len()), (wanted, 6));
+
+    // With its number where this process may make such a thing, else one that everybody may make.
+    let minor = caps::gi(Minor(1), parts[0].id);
+    let node = fs::symlink_metadata(tree.dir().join("dev").join(caps::node(minor))).unwrap();
+    let seen = (
+        nix::sys::stat::major(node.rdev()),
+        nix::sys::stat::minor(node.rdev()),
+    );
+    assert!(node.file_type().is_char_device(), "{node:?}");
+    assert!(seen == (0, 0) || seen.1 == u64::from(minor.0), "{seen:?}");
+
+    // A stranger's folder is left alone.
+    let mark = tree.following()[2].join(gpu_store::MARKER);
+    fs::rename(&mark, mark.with_extension("away")).unwrap();
+    fs::remove_file(tree.following()[2].join("nvidia-cap1")).unwrap();
+    change(&|_| machine.clone());
+    let count = |folder: &Path| fs::read_dir(folder).unwrap().count();
+    assert_eq!(
+        count(&tree.following()[2]),
+        6,
+        "5 nodes and the mark that was moved away"
+    );
+
+    HostTree::lay(dir.path(), &machine).unwrap();
+    assert_eq!(nodes(), [1, 2]);
 }
 
 #[test]

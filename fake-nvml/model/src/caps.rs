@@ -1,5 +1,5 @@
 //! The capability nodes of MIG: minor numbers, names, and the text that publishes one.
-//! Not here: the files themselves (`gpu-store` mirrors those of instances, `gpu-host` lays the rest).
+//! Not here: the files and nodes themselves (`gpu-store` mirrors those of instances, `gpu-host` lays the rest).
 //! The numbers are the driver's `mig-minors` table: for each GPU 15 GPU instances, for each of those itself and 8 compute instances.
 use crate::ids::{CiId, GiId, Minor};
 
@@ -26,9 +26,18 @@ pub const fn ci(gpu: Minor, instance: GiId, ci: CiId) -> Minor {
     Minor(gi(gpu, instance).0 + 1 + ci.0)
 }
 
+/// The folder of the nodes below `/dev`.
+pub const FOLDER: &str = "nvidia-caps";
+const NAME: &str = "nvidia-cap";
+
 /// Where a node stands below `/dev`.
 pub fn node(minor: Minor) -> String {
-    format!("nvidia-caps/nvidia-cap{minor}")
+    format!("{FOLDER}/{NAME}{minor}")
+}
+
+/// Which node has this name in [`FOLDER`].
+pub fn named(name: &str) -> Option<Minor> {
+    name.strip_prefix(NAME)?.parse().ok().map(Minor)
 }
 
 /// What the file of a capability below `/proc/driver/nvidia/capabilities` says; `mode` is that of the node.
@@ -47,5 +56,8 @@ mod tests {
         assert_eq!(ci(Minor(0), GiId(0), CiId(2)), Minor(6));
         assert_eq!(ci(Minor(3), GiId(3), CiId(3)), Minor(439));
         assert_eq!(ci(Minor(6), GiId(11), CiId(7)), Minor(920));
+        assert_eq!(node(Minor(920)), "nvidia-caps/nvidia-cap920");
+        assert_eq!(named("nvidia-cap920"), Some(Minor(920)));
+        assert_eq!(named("nvidia-cap"), None);
     }
 }

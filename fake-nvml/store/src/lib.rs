@@ -1,7 +1,7 @@
 //! The mapped state file that all processes and containers of a node share.
 //! Not here: what a state means or which change is allowed (`gpu-model`); the pages of a daemon: there is none.
 //! In: machines and operations from the NVML library, nvidia-smi, fakegpu, the harness. Out: snapshots, and the
-//! capability files that mirror the instances.
+//! capability files and nodes that mirror the instances.
 #![allow(unsafe_code)] // one of the three crates that must (with nvml-client): each block carries its proof
 
 mod counters;
@@ -15,6 +15,7 @@ mod locate;
 mod lock;
 mod log;
 mod mirror;
+mod nodes;
 mod store;
 
 pub use error::{Error, UpdateError};
@@ -23,6 +24,7 @@ pub use layout::FORMAT;
 pub use locate::{beside, file_name, named};
 pub use log::{Entry, Logged, Read};
 pub use mirror::{MARKER, Mirrored, write_marker};
+pub use nodes::nodes_mark;
 pub use store::{Snapshot, Store};
 
 /// Environment variable that names the state file.

@@ -1,6 +1,7 @@
-//! The capability files under `/proc/driver/nvidia` that follow the instances.
-//! Not here: the rest of that folder (`gpu-host` lays it).
+//! The capability files under `/proc/driver/nvidia` that follow the instances, and with them their nodes.
+//! Not here: the rest of that folder (`gpu-host` lays it); the nodes themselves (`nodes`).
 //! Level-triggered: each writer brings the whole tree in line with the state, whatever an earlier one left undone.
+use crate::nodes;
 use gpu_model::{Machine, Minor, caps};
 use std::{
     collections::BTreeMap,
@@ -20,24 +21,24 @@ pub fn write_marker(folder: &Path, machine: &Machine) -> io::Result<()> {
 }
 
 /// The mode of an instance's node: everybody may read it.
-const READABLE: u32 = 0o444;
+pub(crate) const READABLE: u32 = 0o444;
 
 /// What mirroring did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mirrored {
     /// The folder is not there, or not of this machine: nothing was touched.
     NotOurs,
-    /// The tree is in line; so many files were written and removed for it.
+    /// The tree is in line; so many files and nodes were written and removed for it.
     InLine {
-        /// Files written.
+        /// Files and nodes written.
         written: usize,
-        /// Files removed.
+        /// Files and nodes removed.
         removed: usize,
     },
 }
 
-/// Brings `<folder>/capabilities/gpu*/mig/gi*` in line with the machine.
-pub(crate) fn mirror(folder: &Path, machine: &Machine) -> io::Result<Mirrored> {
+/// Brings `<folder>/capabilities/gpu*/mig/gi*` in line with the machine, and the nodes that go with that folder and this state file.
+pub(crate) fn mirror(folder: &Path, state: &Path, machine: &Machine) -> io::Result<Mirrored> {
     match fs::read_to_string(folder.join(MARKER)) {
         Ok(id) if id.trim() == machine.id.to_string() => {}
         Ok(_) => return Ok(Mirrored::NotOurs),
@@ -51,7 +52,7 @@ pub(crate) fn mirror(folder: &Path, machine: &Machine) -> io::Result<Mirrored> {
         }
         Err(e) => return Err(e),
     }
-    let (mut written, mut removed) = (0, 0);
+    let (mut written, mut removed) = nodes::mirror(folder, state, machine)?;
     for (gpu, wanted) in wanted(machine) {
         let mig = folder.join("capabilities").join(gpu).join("mig");
         for (path, minor) in &wanted {

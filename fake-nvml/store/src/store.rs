@@ -202,7 +202,7 @@ impl Store {
     /// Changes the state: `change` gets the machine and the open clients, and gives the next machine and an answer.
     ///
     /// One writer at a time, over all processes. A machine that equals the old one writes nothing. Afterwards, still
-    /// under the lock, the capability files are brought in line (see [`Store::mirror`]).
+    /// under the lock, capability files and nodes are brought in line (see [`Store::mirror`]).
     ///
     /// # Errors
     /// [`UpdateError::Refused`] with what `change` says; [`UpdateError::Store`], among it [`Error::ReadOnly`].
@@ -231,7 +231,7 @@ impl Store {
             })));
         }
         // The change stands; that a folder can not be written must not make it look refused.
-        let _ = mirror::mirror(&self.proc_dir, &self.read()?.machine);
+        let _ = mirror::mirror(&self.proc_dir, &self.path, &self.read()?.machine);
         Ok(answer)
     }
 
@@ -375,7 +375,8 @@ impl Store {
             })
     }
 
-    /// Brings the capability files under `/proc/driver/nvidia` in line with the state, under the writers' lock.
+    /// Brings the capability files under `/proc/driver/nvidia`, and the nodes under `/dev`, in line with the state, under the writers'
+    /// lock. A folder without the mark of this machine is left alone.
     ///
     /// Every update does it too, but keeps silent if it fails; whoever lays the folder calls this and hears.
     ///
@@ -384,7 +385,7 @@ impl Store {
     pub fn mirror(&self) -> Result<Mirrored, Error> {
         let _lock = self.lock(Kind::Exclusive)?;
         let now = self.read()?;
-        mirror::mirror(&self.proc_dir, &now.machine).map_err(|source| Error::Io {
+        mirror::mirror(&self.proc_dir, &self.path, &now.machine).map_err(|source| Error::Io {
             doing: "mirror the instances under",
             path: self.proc_dir.clone(),
             source,

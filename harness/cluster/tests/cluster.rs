@@ -286,7 +286,21 @@ async fn claim_view(world: &World) -> Outcome {
     ensure(seen.len() == 2 && seen == on_card, || {
         format!("pods see {seen:?}, the card has {on_card:?}")
     })?;
+    // The driver made the partitions after the node was laid: their capability nodes are there all the same, and go with them.
+    let nodes = async || {
+        let list = "cd /dev/nvidia-caps && for cap in *; do test -c $cap && echo $cap; done";
+        let said = world.node().await?.exec(&["sh", "-c", list]).await;
+        Ok::<_, String>(said.map_err(|e| e.to_string())?.stdout)
+    };
+    let with = nodes().await?;
+    ensure(with.lines().count() == 2 + 2 * 2, || {
+        format!("the node has {with}")
+    })?;
     pods.delete(&["one", "other"]).await?;
+    let without = nodes().await?;
+    ensure(without == "nvidia-cap1\nnvidia-cap2\n", || {
+        format!("the node still has {without}")
+    })?;
     let machine = world.node().await?.machine().map_err(|e| e.to_string())?;
     ensure(
         machine.gpus.iter().all(|gpu| gpu.instances.is_empty()),

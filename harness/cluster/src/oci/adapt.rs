@@ -117,7 +117,9 @@ fn take_fake_devices(spec: &mut Value, node: &Surroundings) -> Vec<String> {
             let Some((path, wanted)) = character_device(device) else {
                 return true;
             };
-            let real = node.devices.get(Path::new(path)) == Some(&wanted);
+            // Capability nodes are there, but the store makes them, and those do not open.
+            let real = node.devices.get(Path::new(path)) == Some(&wanted)
+                && !path.starts_with("/dev/nvidia-caps/");
             if !real && !fake.iter().any(|known| known == path) {
                 fake.push(path.to_owned());
             }

@@ -14,6 +14,8 @@ fn node() -> Surroundings {
             ("/dev/fuse".into(), device(10, 229)),
             // The node's own /dev shows fake cards as binds of /dev/null.
             ("/dev/nvidia0".into(), device(1, 3)),
+            // A partition's, as the store makes it: it does not open.
+            ("/dev/nvidia-caps/nvidia-cap21".into(), device(510, 21)),
         ]
         .into(),
         hook: Some("/opt/sliceproof".into()),
