@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"runtime"
 
 	"github.com/NVIDIA/go-nvlib/pkg/nvlib/device"
 	"github.com/NVIDIA/go-nvlib/pkg/nvlib/info"
@@ -38,6 +39,7 @@ type gpu struct {
 	MIGCapable   bool         `json:"migCapable"`
 	MIGEnabled   bool         `json:"migEnabled"`
 	Fabric       bool         `json:"fabric"`
+	Processes    []process    `json:"processes,omitempty"`
 	Instances    []gpuProfile `json:"gpuInstanceProfiles,omitempty"`
 	MIG          []mig        `json:"mig,omitempty"`
 }
@@ -63,6 +65,14 @@ type mig struct {
 	MemoryMiB uint64                `json:"memoryMiB"`
 	Attrs     nvml.DeviceAttributes `json:"attributes"`
 	Parent    string                `json:"parent"`
+	Processes []process             `json:"processes,omitempty"`
+}
+
+type process struct {
+	PID       uint32 `json:"pid"`
+	MemoryMiB uint64 `json:"memoryMiB"`
+	GI        *int   `json:"gi,omitempty"`
+	CI        *int   `json:"ci,omitempty"`
 }
 
 type pci struct {
@@ -74,11 +84,13 @@ type pci struct {
 	Numa    int    `json:"numa"`
 }
 
-// ok ends the program at the first NVML code that is none of those that are expected.
-func ok(what string, ret nvml.Return) {
+// got gives what NVML answers, or ends the program at an answer that is not expected here, with the line that asked.
+func got[T any](value T, ret nvml.Return) T {
 	if ret != nvml.SUCCESS {
-		fail(fmt.Errorf("%s: %v", what, nvml.ErrorString(ret)))
+		_, _, line, _ := runtime.Caller(1)
+		fail(fmt.Errorf("main.go:%d: %v", line, nvml.ErrorString(ret)))
 	}
+	return value
 }
 
 func must[T any](value T, err error) T {
@@ -95,16 +107,12 @@ func fail(err error) {
 
 func main() {
 	lib := nvml.New()
-	ok("nvmlInit", lib.Init())
+	got(0, lib.Init())
 	devices := device.New(lib)
 	var v view
-	var ret nvml.Return
-	v.Driver, ret = lib.SystemGetDriverVersion()
-	ok("driver version", ret)
-	v.NVML, ret = lib.SystemGetNVMLVersion()
-	ok("NVML version", ret)
-	v.CUDA, ret = lib.SystemGetCudaDriverVersion_v2()
-	ok("CUDA version", ret)
+	v.Driver = got(lib.SystemGetDriverVersion())
+	v.NVML = got(lib.SystemGetNVMLVersion())
+	v.CUDA = got(lib.SystemGetCudaDriverVersion_v2())
 	v.Platform = string(info.New(info.WithNvmlLib(lib), info.WithDeviceLib(devices)).ResolvePlatform())
 	for _, profile := range must(devices.GetMigProfiles()) {
 		v.Profiles = append(v.Profiles, profile.String())
@@ -115,7 +123,7 @@ func main() {
 	for _, d := range must(nvpci.New().GetGPUs()) {
 		v.PCI = append(v.PCI, pci{d.Address, fmt.Sprintf("%#06x", d.Vendor), fmt.Sprintf("%#06x", d.Device), fmt.Sprintf("%#08x", d.Class), d.Driver, d.NumaNode})
 	}
-	ok("nvmlShutdown", lib.Shutdown())
+	got(0, lib.Shutdown())
 	out := json.NewEncoder(os.Stdout)
 	out.SetIndent("", " ")
 	if err := out.Encode(v); err != nil {
@@ -125,17 +133,11 @@ func main() {
 
 func seen(d device.Device) gpu {
 	var g gpu
-	var ret nvml.Return
-	g.Name, ret = d.GetName()
-	ok("name", ret)
-	g.UUID, ret = d.GetUUID()
-	ok("UUID", ret)
-	g.Index, ret = d.GetIndex()
-	ok("index", ret)
-	g.Minor, ret = d.GetMinorNumber()
-	ok("minor", ret)
-	memory, ret := d.GetMemoryInfo_v2()
-	ok("memory", ret)
+	g.Name = got(d.GetName())
+	g.UUID = got(d.GetUUID())
+	g.Index = got(d.GetIndex())
+	g.Minor = got(d.GetMinorNumber())
+	memory := got(d.GetMemoryInfo_v2())
 	g.MemoryMiB = memory.Total >> 20
 	g.PCI = must(d.GetPCIBusID())
 	g.Brand = must(d.GetBrandAsString())
@@ -152,9 +154,10 @@ func seen(d device.Device) gpu {
 		if p, ret := d.GetGpuInstanceProfileInfo(i); ret == nvml.SUCCESS {
 			g.Instances = append(g.Instances, profile(d, p))
 		} else if ret != nvml.ERROR_NOT_SUPPORTED && ret != nvml.ERROR_INVALID_ARGUMENT {
-			ok("GPU instance profile", ret)
+			got(p, ret)
 		}
 	}
+	g.Processes = processes(got(d.GetComputeRunningProcesses()))
 	for _, m := range must(d.GetMigDevices()) {
 		g.MIG = append(g.MIG, part(d, m))
 	}
@@ -162,8 +165,7 @@ func seen(d device.Device) gpu {
 }
 
 func profile(d device.Device, p nvml.GpuInstanceProfileInfo) gpuProfile {
-	places, ret := d.GetGpuInstancePossiblePlacements(&p)
-	ok("placements", ret)
+	places := got(d.GetGpuInstancePossiblePlacements(&p))
 	seen := gpuProfile{Id: p.Id, Slices: p.SliceCount, Count: p.InstanceCount, MemoryMB: p.MemorySizeMB, SM: p.MultiprocessorCount}
 	for _, place := range places {
 		seen.Placements = append(seen.Placements, fmt.Sprintf("%d:%d", place.Start, place.Size))
@@ -178,31 +180,36 @@ func profile(d device.Device, p nvml.GpuInstanceProfileInfo) gpuProfile {
 
 func part(d device.Device, m device.MigDevice) mig {
 	var seen mig
-	var ret nvml.Return
-	seen.Index, ret = m.GetIndex()
-	ok("MIG index", ret)
-	seen.UUID, ret = m.GetUUID()
-	ok("MIG UUID", ret)
-	seen.Name, ret = m.GetName()
-	ok("MIG name", ret)
-	seen.GI, ret = m.GetGpuInstanceId()
-	ok("GI id", ret)
-	seen.CI, ret = m.GetComputeInstanceId()
-	ok("CI id", ret)
-	seen.Attrs, ret = m.GetAttributes()
-	ok("attributes", ret)
-	memory, ret := m.GetMemoryInfo()
-	ok("MIG memory", ret)
+	seen.Index = got(m.GetIndex())
+	seen.UUID = got(m.GetUUID())
+	seen.Name = got(m.GetName())
+	seen.GI = got(m.GetGpuInstanceId())
+	seen.CI = got(m.GetComputeInstanceId())
+	seen.Attrs = got(m.GetAttributes())
+	memory := got(m.GetMemoryInfo())
 	seen.MemoryMiB = memory.Total >> 20
 	seen.Profile = must(m.GetProfile()).String()
-	gi, ret := d.GetGpuInstanceById(seen.GI)
-	ok("GPU instance", ret)
-	about, ret := gi.GetInfo()
-	ok("GPU instance info", ret)
+	gi := got(d.GetGpuInstanceById(seen.GI))
+	about := got(gi.GetInfo())
 	seen.Placement = fmt.Sprintf("%d:%d", about.Placement.Start, about.Placement.Size)
-	parent, ret := m.GetDeviceHandleFromMigDeviceHandle()
-	ok("parent", ret)
-	seen.Parent, ret = parent.GetUUID()
-	ok("parent's UUID", ret)
+	parent := got(m.GetDeviceHandleFromMigDeviceHandle())
+	seen.Parent = got(parent.GetUUID())
+	seen.Processes = processes(got(m.GetComputeRunningProcesses()))
+	return seen
+}
+
+// noInstance is the id of an instance that a process on a whole card has.
+const noInstance = 0xFFFFFFFF
+
+func processes(infos []nvml.ProcessInfo) []process {
+	var seen []process
+	for _, info := range infos {
+		p := process{PID: info.Pid, MemoryMiB: info.UsedGpuMemory >> 20}
+		if info.GpuInstanceId != noInstance {
+			gi, ci := int(info.GpuInstanceId), int(info.ComputeInstanceId)
+			p.GI, p.CI = &gi, &ci
+		}
+		seen = append(seen, p)
+	}
 	return seen
 }
