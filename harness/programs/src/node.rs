@@ -2,10 +2,13 @@
 //! Not a cluster's node: a folder, entered by one program at a time.
 //! In: a text each for cards and cuts. Out: a host tree on disk, gone when dropped.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use gpu_host::HostTree;
-use gpu_model::{Catalog, GpuIndex, Machine, MigMode, NodeSpec, Now, Op, Options};
+use gpu_model::{
+    Catalog, GpuIndex, Machine, MiB, MigMode, NewLoad, NodeSpec, Now, Op, Options, Pid, Process,
+    ProcessKind, Scope,
+};
 
 /// What goes wrong on the way to a node.
 #[derive(Debug, thiserror::Error)]
@@ -114,6 +117,41 @@ impl Node {
         Self::of(shape.name, &machine(shape)?)
     }
 
+    /// Lays [`MIXED`] with this process at work on it: on the larger part of the card that is cut, and on a whole card.
+    ///
+    /// # Errors
+    /// A folder that cannot be written.
+    pub fn at_work(pid: u32, name: &str) -> Result<Self, Error> {
+        let wrong = |problem: String| Error::Shape {
+            node: MIXED.name.to_owned(),
+            problem,
+        };
+        let mut machine = machine(&MIXED)?;
+        let cut = &machine.gpus[0];
+        let device = machine.mig_devices(cut).next();
+        let part = device.map(|it| Scope::ci(cut.index, it.gi.id, it.ci.id));
+        let part = part.ok_or_else(|| wrong("nothing is cut".to_owned()))?;
+        let now = Now::from(std::time::SystemTime::now());
+        for (scope, gib, percent) in [(part, 4, 60), (Scope::gpu(GpuIndex(1)), 10, 80)] {
+            let load = NewLoad {
+                scope,
+                process: Some(Process {
+                    pid: Pid(pid),
+                    name: name.to_owned(),
+                    kind: ProcessKind::Compute,
+                    real: false,
+                }),
+                memory: MiB(gib * 1024),
+                shape: gpu_model::Shape::constant(percent * (gpu_model::Shape::FULL / 100)),
+                since: None,
+                until: None,
+            };
+            let next = machine.with_load(load, now);
+            machine = next.map_err(|refusal| wrong(refusal.to_string()))?.0;
+        }
+        Self::of(MIXED.name, &machine)
+    }
+
     fn of(name: &'static str, machine: &Machine) -> Result<Self, Error> {
         let node = name.to_owned();
         let folder = tempfile::Builder::new()
@@ -139,6 +177,12 @@ impl Node {
     #[must_use]
     pub fn dir(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// The node's own nvidia-smi.
+    #[must_use]
+    pub fn nvidia_smi(&self) -> PathBuf {
+        self.dir().join(gpu_host::PROGRAMS).join("nvidia-smi")
     }
 }
 

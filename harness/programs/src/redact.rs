@@ -21,6 +21,8 @@ const RULES: &[(&str, &str)] = &[
     (r"(GPU|MEM) +\d+MHz", "$1 ####MHz"),
     (r"TEMP +\d+", "TEMP ##"),
     (r"POW +\d+", "POW ##"),
+    // How long a process has run, as nvitop says it behind its shares of the processor and the memory.
+    (r"( \d+\.\d +\d+\.\d +)\d+:\d\d ", "$1#:## "),
     // The empty part of a screen.
     (r"\n(\s*\n){2,}", "\n\n"),
     // nvitop's and nvtop's view of the machine under it.
@@ -38,6 +40,14 @@ pub fn redact(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     text = lines.join("\n");
     text
+}
+
+/// Takes out a process's id, with the blanks before it: how many there are follows from its length.
+#[must_use]
+pub fn of_process(text: &str, pid: u32) -> String {
+    Regex::new(&format!(r" *\b{pid}\b")).map_or(text.to_owned(), |rule| {
+        rule.replace_all(text, " PID").into_owned()
+    })
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::path::Path;
+use std::process::{Child, Command};
 
 use programs::node::{A100, ALL, CUT, H100, L4, MIXED, Node, Shape};
-use programs::redact::redact;
+use programs::redact::{of_process, redact};
 use programs::run::{have, run};
 use programs::screen;
 
@@ -52,6 +53,47 @@ fn nvtop() -> Outcome {
         })?;
         insta::assert_snapshot!(format!("nvtop__{}", shape.name), redact(&screen));
     }
+    Ok(())
+}
+
+/// A real process for the viewers to look at: they take its user, times and command from the kernel.
+struct Sleeper(Child);
+
+impl Sleeper {
+    fn start() -> std::io::Result<Self> {
+        Command::new("sleep").arg("600").spawn().map(Self)
+    }
+}
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn viewers_show_a_process_at_work() -> Outcome {
+    let sleeper = Sleeper::start()?;
+    let pid = sleeper.0.id();
+    let node = Node::at_work(pid, "sleep")?;
+    let enter = Path::new(ENTER);
+    let said = |program: &Path, args: &[&str]| -> Result<String, Box<dyn Error>> {
+        let text = run(enter, &node, program, args)?.good(program, &node)?;
+        Ok(redact(&of_process(&text, pid)))
+    };
+    let gpustat = said(&have("gpustat")?, &["--show-all", "--no-color"])?;
+    insta::assert_snapshot!("gpustat__at-work", gpustat);
+    insta::assert_snapshot!("nvitop__at-work", said(&have("nvitop")?, &["--once"])?);
+    let view = said(&have("nvml-view")?, &[])?;
+    insta::assert_snapshot!("nvml-view__at-work", compact(&view));
+    insta::assert_snapshot!("nvidia-smi__at-work", said(&node.nvidia_smi(), &[])?);
+    let text = pid.to_string();
+    let nvtop = screen::of(enter, &node, &have("nvtop")?, &["-C", "-p"], |screen| {
+        screen.matches(&text).count() == 2
+    })?;
+    insta::assert_snapshot!("nvtop__at-work", redact(&of_process(&nvtop, pid)));
     Ok(())
 }
 
