@@ -5,6 +5,7 @@ use gpu_store::Store;
 use std::{
     hint::black_box,
     os::{fd::AsRawFd, unix::fs::FileExt},
+    path::Path,
     process::{Command, Stdio},
     time::{Duration, Instant},
 };
@@ -64,33 +65,15 @@ fn main() {
             .apply(Op::SetPersistence { gpu: GPU, on })
             .expect("set");
     });
-    let lifecycle = median(300, || {
-        for op in [
-            Op::CreateGpuInstance {
-                gpu: GPU,
-                profile: ProfileId(19),
-                placement: None,
-            },
-            Op::CreateComputeInstance {
-                gpu: GPU,
-                gi: gpu_model::GiId(13),
-                profile: ProfileId(0),
-                placement: None,
-            },
-            Op::DestroyComputeInstance {
-                gpu: GPU,
-                gi: gpu_model::GiId(13),
-                ci: gpu_model::CiId(0),
-            },
-            Op::DestroyGpuInstance {
-                gpu: GPU,
-                gi: gpu_model::GiId(13),
-            },
-        ] {
-            store.apply(op).expect("done");
-        }
-    });
+    let lifecycle = median(300, || whole_life(&store));
+    // The same where capability files and nodes follow, as on a node.
     let second = Store::open(&path).expect("open again");
+    let node = on_a_node(
+        Store::open(&path).expect("open again"),
+        folder.path(),
+        &machine,
+    );
+    let followed = median(300, || whole_life(&node));
     let decode = median(500, || {
         on = !on;
         store
@@ -102,6 +85,7 @@ fn main() {
     row("update", update, limit);
     row("update + another reader decodes", decode, limit);
     row("create GI + CI, destroy both", lifecycle, limit);
+    row("  with files and nodes", followed, limit);
 
     // Another process answers each change by one of its own: two updates and two wake-ups.
     let mut child = Command::new(std::env::current_exe().expect("this program"))
@@ -126,6 +110,52 @@ fn main() {
     store.apply(set_load(0)).expect("set");
     child.wait().expect("its end");
     println!("create + seen by another process: goal 300 us; NVML getters: goal 30 ns");
+}
+
+/// Four updates: an instance of each kind comes and goes.
+fn whole_life(store: &Store) {
+    for op in [
+        Op::CreateGpuInstance {
+            gpu: GPU,
+            profile: ProfileId(19),
+            placement: None,
+        },
+        Op::CreateComputeInstance {
+            gpu: GPU,
+            gi: gpu_model::GiId(13),
+            profile: ProfileId(0),
+            placement: None,
+        },
+        Op::DestroyComputeInstance {
+            gpu: GPU,
+            gi: gpu_model::GiId(13),
+            ci: gpu_model::CiId(0),
+        },
+        Op::DestroyGpuInstance {
+            gpu: GPU,
+            gi: gpu_model::GiId(13),
+        },
+    ] {
+        store.apply(op).expect("done");
+    }
+}
+
+/// The store with folders below `root` that are marked as its machine's.
+fn on_a_node(store: Store, root: &Path, machine: &Machine) -> Store {
+    let (proc, dev) = (
+        root.join("proc/driver/nvidia"),
+        root.join("dev/nvidia-caps"),
+    );
+    for folder in [&proc, &dev] {
+        std::fs::create_dir_all(folder).expect("a folder");
+    }
+    gpu_store::write_marker(&proc, machine).expect("a mark");
+    std::fs::write(
+        dev.join(gpu_store::MARKER),
+        gpu_store::nodes_mark(machine, None),
+    )
+    .expect("a mark");
+    store.with_proc_dir(proc)
 }
 
 fn child(path: &std::path::Path) {
