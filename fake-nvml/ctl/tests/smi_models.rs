@@ -90,6 +90,7 @@ fn other_queries_topology_and_links() {
         &["--node", "2xH100-SXM5-80GB,1xL4"],
         "nvidia-smi --query-compute-apps=pid,used_memory --format=csv
          nvidia-smi --query-remapped-rows=gpu_bus_id,remapped_rows.failure,remapped_rows.histogram.max --format=csv
+         nvidia-smi -i 2 --query-retired-pages=gpu_bus_id,retired_pages.address,retired_pages.cause --format=csv
          nvidia-smi -i 2 --query-supported-clocks=mem,gr --format=csv | head -3
          nvidia-smi topo -m; nvidia-smi nvlink -s; nvidia-smi nvlink -c -i 0 | head -7
          nvidia-smi --query-compute-apps=nonsense --format=csv; echo rc $?",

@@ -55,6 +55,8 @@ nvidia-smi [OPTION1 [ARG1]] [OPTION2 [ARG2]] ...
           --query-compute-apps= List of currently active compute processes. Call --help-query-compute-apps for more info.
           --query-accounted-apps=
                                 List of accounted compute processes. Call --help-query-accounted-apps for more info.
+          --query-retired-pages=
+                                List of pages of memory that are retired. Call --help-query-retired-pages for more info.
           --query-remapped-rows=
                                 Information about remapped rows. Call --help-query-remapped-rows for more info.
           --query-supported-clocks=

@@ -211,6 +211,18 @@ fields! {
 }
 
 fields! {
+    /// `--query-retired-pages`.
+    RETIRED_PAGES:
+    "timestamp" = |r| stamp(r.nvml);
+    "gpu_name" = |r| r.gpu.name()?;
+    "gpu_bus_id" = |r| r.gpu.pci()?.bus_id;
+    "gpu_serial" = |r| r.gpu.serial()?;
+    "gpu_uuid" = |r| r.gpu.uuid()?;
+    "retired_pages.address" = |r| known(r.page.and_then(|(address, _)| address).map(|a| format!("0x{a:016x}")))?;
+    "retired_pages.cause" = |r| known(r.page.map(|(_, cause)| cause))?;
+}
+
+fields! {
     /// `--query-remapped-rows`.
     REMAPPED_ROWS:
     "gpu_name" = |r| r.gpu.name()?;
@@ -243,9 +255,9 @@ fields! {
 /// Scope of a field: the module with its processor.
 const MODULE: u32 = 1;
 
-/// A number that the driver may not have.
-fn known(number: Option<impl ToString>) -> Result<String> {
-    number.map_or_else(none, |number| Ok(number.to_string()))
+/// A value that the driver may not have.
+fn known(value: Option<impl ToString>) -> Result<String> {
+    value.map_or_else(none, |value| Ok(value.to_string()))
 }
 
 fn deprecated() -> String {

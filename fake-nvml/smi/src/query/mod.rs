@@ -19,13 +19,14 @@ pub(crate) enum Subject {
     Gpu,
     ComputeApps,
     AccountedApps,
+    RetiredPages,
     RemappedRows,
     SupportedClocks,
 }
 
 impl Subject {
     /// By the option that asks for it, and by the option that explains it.
-    const OPTIONS: [(&'static str, &'static str, Self); 5] = [
+    const OPTIONS: [(&'static str, &'static str, Self); 6] = [
         ("--query-gpu", "--help-query-gpu", Self::Gpu),
         (
             "--query-compute-apps",
@@ -36,6 +37,11 @@ impl Subject {
             "--query-accounted-apps",
             "--help-query-accounted-apps",
             Self::AccountedApps,
+        ),
+        (
+            "--query-retired-pages",
+            "--help-query-retired-pages",
+            Self::RetiredPages,
         ),
         (
             "--query-remapped-rows",
@@ -62,6 +68,7 @@ impl Subject {
             Self::Gpu => fields::GPU,
             Self::ComputeApps => fields::COMPUTE_APPS,
             Self::AccountedApps => fields::ACCOUNTED_APPS,
+            Self::RetiredPages => fields::RETIRED_PAGES,
             Self::RemappedRows => fields::REMAPPED_ROWS,
             Self::SupportedClocks => fields::SUPPORTED_CLOCKS,
         }
@@ -101,6 +108,8 @@ pub(crate) struct Row<'r> {
     dialect: Dialect,
     process: Option<&'r Running>,
     account: Option<&'r (u32, Account)>,
+    /// Its address, and why it is no longer used.
+    page: Option<(Option<u64>, &'static str)>,
     /// Memory and graphics.
     clocks: (u32, u32),
 }
@@ -217,6 +226,7 @@ impl Query {
             dialect,
             process: None,
             account: None,
+            page: None,
             clocks: (0, 0),
         };
         match self.subject {
@@ -243,6 +253,20 @@ impl Query {
                         },
                         out,
                     );
+                }
+            }
+            Subject::RetiredPages => {
+                for (double_bit, cause) in [(false, "Single Bit ECC"), (true, "Double Bit ECC")] {
+                    // A card that retires no pages has one row for each cause all the same.
+                    let pages = gpu.retired_pages(double_bit);
+                    let addresses = pages.map_or_else(
+                        |_| vec![None],
+                        |pages| pages.into_iter().map(Some).collect(),
+                    );
+                    for address in addresses {
+                        row.page = Some((address, cause));
+                        self.row(&row, out);
+                    }
                 }
             }
             Subject::SupportedClocks => {
