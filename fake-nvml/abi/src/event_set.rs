@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 
 use gpu_model::{Event, GpuUuid, Machine};
 
-use crate::handle::{EventSet, Named, STAMP_MASK};
+use crate::handle::{EventSet, Named};
 use crate::lock::{AcrossFork, ForkLock};
 use crate::session;
+use crate::slots::Slots;
 use crate::status::{Result, Status};
 
 /// One set of one process.
 #[derive(Default)]
 struct Set {
-    stamp: u32,
     registrations: Vec<Registration>,
     /// The newest event that was given out or passed over.
     seen: u64,
@@ -29,16 +29,7 @@ struct Registration {
     since: u64,
 }
 
-#[derive(Default)]
-struct Sets {
-    slots: Vec<Option<Set>>,
-    created: u32,
-}
-
-static SETS: ForkLock<Sets> = ForkLock::new(Sets {
-    slots: Vec::new(),
-    created: 0,
-});
+static SETS: ForkLock<Slots<Set>> = ForkLock::new(Slots::new());
 
 /// A waiting thread looks at least this often: a wake-up may get lost (a writer killed between change and wake), and what happens to
 /// its set in this process wakes nobody.
@@ -52,50 +43,40 @@ pub(crate) fn across_fork() -> &'static dyn AcrossFork {
     &SETS
 }
 
-pub(crate) fn create() -> Result<EventSet> {
-    let mut sets = SETS.lock();
-    let slot = sets
-        .slots
-        .iter()
-        .position(Option::is_none)
-        .unwrap_or(sets.slots.len());
-    let number = u16::try_from(slot).map_err(|_| Status::Memory)?;
-    sets.created = (sets.created + 1) & STAMP_MASK;
-    let set = Some(Set {
-        stamp: sets.created,
-        ..Set::default()
-    });
-    let handle = EventSet::new(number, sets.created);
-    match sets.slots.get_mut(slot) {
-        Some(free) => *free = set,
-        None => sets.slots.push(set),
+/// Slot and stamp of a handle.
+fn place(handle: EventSet) -> Result<(u16, u32)> {
+    match handle.named() {
+        Some(Named::EventSet { slot, stamp }) => Ok((slot, stamp)),
+        _ => Err(Status::InvalidArgument),
     }
-    Ok(handle)
+}
+
+pub(crate) fn create() -> Result<EventSet> {
+    let (slot, stamp) = SETS.lock().put(Set::default())?;
+    Ok(EventSet::new(slot, stamp))
 }
 
 pub(crate) fn free(handle: EventSet) -> Result {
-    let mut sets = SETS.lock();
-    sets.get(handle)?;
-    if let Some(Named::EventSet { slot, .. }) = handle.named() {
-        sets.slots[usize::from(slot)] = None;
-    }
-    Ok(())
+    let (slot, stamp) = place(handle)?;
+    SETS.lock().free(slot, stamp)
 }
 
 /// With the last shutdown all sets are gone.
 pub(crate) fn free_all() {
-    SETS.lock().slots.clear();
+    SETS.lock().clear();
 }
 
 /// INVALID_ARGUMENT unless the handle is that of a set.
 pub(crate) fn check(handle: EventSet) -> Result {
-    SETS.lock().get(handle).map(drop)
+    let (slot, stamp) = place(handle)?;
+    SETS.lock().get(slot, stamp).map(drop)
 }
 
 /// From now on the set is given these types of events of this GPU.
 pub(crate) fn register(handle: EventSet, gpu: GpuUuid, types: u64, machine: &Machine) -> Result {
+    let (slot, stamp) = place(handle)?;
     let mut sets = SETS.lock();
-    let set = sets.get(handle)?;
+    let set = sets.get(slot, stamp)?;
     let known = set.registrations.iter().filter(|known| known.gpu == gpu);
     let types = known.fold(types, |types, known| types & !known.types);
     if types != 0 {
@@ -108,6 +89,7 @@ pub(crate) fn register(handle: EventSet, gpu: GpuUuid, types: u64, machine: &Mac
 /// The oldest event that the set has not been given yet; TIMEOUT if none comes in time, GPU_IS_LOST if a registered GPU is gone
 /// and no event tells of it.
 pub(crate) fn wait(handle: EventSet, timeout: Duration) -> Result<Event> {
+    let (slot, stamp) = place(handle)?;
     let end = Instant::now().checked_add(timeout);
     loop {
         // Looked up anew each time: NVML may be shut down, or the set freed, while this thread waits.
@@ -118,7 +100,7 @@ pub(crate) fn wait(handle: EventSet, timeout: Duration) -> Result<Event> {
         });
         match SETS
             .lock()
-            .get(handle)?
+            .get(slot, stamp)?
             .take(&snapshot.machine, left.is_zero())
         {
             Err(Status::NotReady) => {}
@@ -127,18 +109,6 @@ pub(crate) fn wait(handle: EventSet, timeout: Duration) -> Result<Event> {
         // What is timed wakes nobody.
         let look = snapshot.machine.next_due().map_or(LOOK, |_| TIMED_LOOK);
         session.wait(snapshot.generation, left.min(look));
-    }
-}
-
-impl Sets {
-    fn get(&mut self, handle: EventSet) -> Result<&mut Set> {
-        let Some(Named::EventSet { slot, stamp }) = handle.named() else {
-            return Err(Status::InvalidArgument);
-        };
-        match self.slots.get_mut(usize::from(slot)) {
-            Some(Some(set)) if set.stamp == stamp => Ok(set),
-            _ => Err(Status::InvalidArgument),
-        }
     }
 }
 

@@ -4,8 +4,9 @@
 
 use gpu_model::{GpuUuid, Now};
 
-use crate::handle::{GpmSample, Named, STAMP_MASK};
+use crate::handle::{GpmSample, Named};
 use crate::lock::{AcrossFork, ForkLock};
+use crate::slots::Slots;
 use crate::status::{Result, Status};
 
 /// What was seen.
@@ -23,73 +24,48 @@ pub(crate) struct Seen {
     pub(crate) memory: u32,
 }
 
-#[derive(Default)]
-struct Samples {
-    /// Stamp and content; `None` is free.
-    slots: Vec<Option<(u32, Option<Seen>)>>,
-    allocated: u32,
-}
-
-static SAMPLES: ForkLock<Samples> = ForkLock::new(Samples {
-    slots: Vec::new(),
-    allocated: 0,
-});
+/// What was seen by each sample; nothing in one that was only allocated.
+static SAMPLES: ForkLock<Slots<Option<Seen>>> = ForkLock::new(Slots::new());
 
 /// The lock of this file, for the atfork handlers.
 pub(crate) fn across_fork() -> &'static dyn AcrossFork {
     &SAMPLES
 }
 
-pub(crate) fn allocate() -> Result<GpmSample> {
-    let mut samples = SAMPLES.lock();
-    let free = samples.slots.iter().position(Option::is_none);
-    let slot = free.unwrap_or(samples.slots.len());
-    let number = u16::try_from(slot).map_err(|_| Status::Memory)?;
-    samples.allocated = (samples.allocated + 1) & STAMP_MASK;
-    let stamp = samples.allocated;
-    match samples.slots.get_mut(slot) {
-        Some(free) => *free = Some((stamp, None)),
-        None => samples.slots.push(Some((stamp, None))),
+/// Slot and stamp of a handle.
+fn place(handle: GpmSample) -> Result<(u16, u32)> {
+    match handle.named() {
+        Some(Named::GpmSample { slot, stamp }) => Ok((slot, stamp)),
+        _ => Err(Status::InvalidArgument),
     }
-    Ok(GpmSample::new(number, stamp))
+}
+
+pub(crate) fn allocate() -> Result<GpmSample> {
+    let (slot, stamp) = SAMPLES.lock().put(None)?;
+    Ok(GpmSample::new(slot, stamp))
 }
 
 pub(crate) fn free(handle: GpmSample) -> Result {
-    let mut samples = SAMPLES.lock();
-    *samples.place(handle)? = None;
-    Ok(())
+    let (slot, stamp) = place(handle)?;
+    SAMPLES.lock().free(slot, stamp)
 }
 
 /// INVALID_ARGUMENT unless the handle is that of a sample.
 pub(crate) fn check(handle: GpmSample) -> Result {
-    SAMPLES.lock().place(handle).map(drop)
+    let (slot, stamp) = place(handle)?;
+    SAMPLES.lock().get(slot, stamp).map(drop)
 }
 
 /// Writes what was seen.
 pub(crate) fn fill(handle: GpmSample, seen: Seen) -> Result {
-    if let Some((_, content)) = SAMPLES.lock().place(handle)? {
-        *content = Some(seen);
-    }
+    let (slot, stamp) = place(handle)?;
+    *SAMPLES.lock().get(slot, stamp)? = Some(seen);
     Ok(())
 }
 
 /// What was seen; INVALID_ARGUMENT for a sample that nothing was written to.
 pub(crate) fn read(handle: GpmSample) -> Result<Seen> {
-    let mut samples = SAMPLES.lock();
-    let content = *samples.place(handle)?;
-    content
-        .and_then(|(_, seen)| seen)
-        .ok_or(Status::InvalidArgument)
-}
-
-impl Samples {
-    fn place(&mut self, handle: GpmSample) -> Result<&mut Option<(u32, Option<Seen>)>> {
-        let Some(Named::GpmSample { slot, stamp }) = handle.named() else {
-            return Err(Status::InvalidArgument);
-        };
-        let place = self.slots.get_mut(usize::from(slot));
-        place
-            .filter(|place| place.is_some_and(|(known, _)| known == stamp))
-            .ok_or(Status::InvalidArgument)
-    }
+    let (slot, stamp) = place(handle)?;
+    let seen = *SAMPLES.lock().get(slot, stamp)?;
+    seen.ok_or(Status::InvalidArgument)
 }

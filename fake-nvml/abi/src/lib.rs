@@ -18,6 +18,7 @@ mod lock;
 mod macros;
 pub mod out;
 mod session;
+mod slots;
 pub mod status;
 pub mod types;
 mod unwind;
