@@ -19,11 +19,6 @@ mod flags {
     pub(super) const WINDOW: u64 = 0x14_220c;
 }
 
-/// The interrupt of a GPU.
-pub(crate) fn irq(gpu: &Gpu) -> u32 {
-    100 + gpu.index.0
-}
-
 /// The IOMMU group of a GPU: each has one of its own.
 pub(crate) fn iommu_group(gpu: &Gpu) -> u32 {
     30 + gpu.index.0
@@ -51,7 +46,7 @@ pub(crate) fn files(machine: &Machine, gpu: &Gpu, cpus: &str) -> Vec<(&'static s
         // All of the host's: it has no nodes of its own for ours.
         ("local_cpulist", line(cpus.to_owned())),
         ("enable", line("1".into())),
-        ("irq", line(irq(gpu).to_string())),
+        ("irq", line(gpu.irq().to_string())),
         ("msi_bus", line("1".into())),
         ("d3cold_allowed", line("1".into())),
         ("power_state", line("D0".into())),

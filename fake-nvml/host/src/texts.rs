@@ -77,7 +77,7 @@ pub(crate) fn information(machine: &Machine, gpu: &Gpu) -> String {
         "Model: \t\t {}\nIRQ:   \t\t {}\nGPU UUID: \t {}\nVideo BIOS: \t {}\nBus Type: \t PCIe\nDMA Size: \t 47 bits\n\
          DMA Mask: \t 0x7fffffffffff\nBus Location: \t {:#}\nDevice Minor: \t {}\nGPU Firmware: \t {}\nGPU Excluded:\t No\n",
         spec.name,
-        crate::pci::irq(gpu),
+        gpu.irq(),
         gpu.uuid,
         spec.vbios.as_deref().unwrap_or("??.??.??.??.??"),
         gpu.pci,

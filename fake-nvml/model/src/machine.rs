@@ -353,6 +353,12 @@ impl Gpu {
         self.pdi
     }
 
+    /// Its interrupt. A stand-in: the kernel gives them out as it likes, and all that matters is that each place shows the same.
+    pub const fn irq(&self) -> u32 {
+        const FIRST: u32 = 100;
+        FIRST + self.index.0
+    }
+
     /// The GPU instance of this id.
     pub fn gi(&self, id: GiId) -> Option<&GpuInstance> {
         self.instances.iter().find(|gi| gi.id == id)

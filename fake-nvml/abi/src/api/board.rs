@@ -13,8 +13,6 @@ use crate::types::Capabilities;
 const GSP_VERSION: u32 = 64;
 /// `NVML_BUS_TYPE_PCIE`.
 const PCIE: u32 = 2;
-/// The interrupt of the first card, as `/proc/driver/nvidia/gpus` has it.
-const FIRST_IRQ: u32 = 100;
 
 api! {
     table BOARD;
@@ -56,7 +54,7 @@ api! {
 
     /// The card's interrupt: a stand-in, the same as in `/proc/driver/nvidia/gpus`.
     view fn nvmlDeviceGetIrqNum(device: Device, number: Out<u32>) |view| {
-        number.put(FIRST_IRQ + view.state(view.whole(device)?).index.0)
+        number.put(view.state(view.whole(device)?).irq())
     }
 
     /// Mains.
