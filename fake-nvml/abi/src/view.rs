@@ -338,7 +338,7 @@ impl View {
         };
         let state = self.state(gpu);
         let busy = state.busy(self.spec(gpu), Some(GiId(gi)), None, self.now());
-        (busy.0, busy.0 * 2 / 3)
+        (busy.0, busy.of_memory().0)
     }
 
     /// The GPU or MIG device of a handle; INVALID_ARGUMENT if there is none (any more), GPU_IS_LOST if it fell off the bus.
@@ -390,6 +390,14 @@ impl View {
         match self.device(device)? {
             Target::Mig(gpu, mig) => Ok((gpu, mig)),
             Target::Gpu(_) => Err(Status::InvalidArgument),
+        }
+    }
+
+    /// NOT_SUPPORTED in MIG mode: for what a card does not tell as a whole then.
+    pub(crate) fn not_in_mig_mode(&self, gpu: &GpuView) -> Result {
+        match self.machine().mig_on(self.state(gpu)) {
+            Ok(_) => Err(Status::NotSupported),
+            Err(_) => Ok(()),
         }
     }
 

@@ -58,7 +58,7 @@ impl Telemetry {
         let idle = matches!(spec.max_clocks, Some(c) if c.memory == idle_clocks(c).memory);
         Self {
             gpu: busy,
-            memory: Percent(busy.0 * 2 / 3),
+            memory: busy.of_memory(),
             temperature,
             memory_temperature: Celsius(temperature.0 + 6),
             power: power::power(spec, gpu, level, now),
@@ -137,6 +137,14 @@ impl Gpu {
             scaled(it.level(now), factor)
         });
         round(sum.sum())
+    }
+}
+
+impl Percent {
+    /// The share of the time in which memory is read or written while kernels run in this one: two thirds, plausible and not measured.
+    #[must_use]
+    pub const fn of_memory(self) -> Self {
+        Self(self.0 * 2 / 3)
     }
 }
 

@@ -2,7 +2,7 @@
 //! Not what they use now (`processes`).
 //! From the loads in the state that have run since then; the driver's buffer has room for as many processes as captures show.
 
-use gpu_model::{Choice, Load, Now, Shape};
+use gpu_model::{Choice, Load, Now, Percent, Shape};
 
 use crate::handle::Device;
 use crate::macros::api;
@@ -27,8 +27,8 @@ struct Account {
     since: Now,
     /// In bytes.
     memory: u64,
-    /// Mean use of the card, in percent.
-    compute: u32,
+    /// Mean use of the card.
+    compute: Percent,
     running: bool,
 }
 
@@ -55,7 +55,7 @@ fn account(view: &View, device: Device, pid: u32) -> Result<Account> {
             load.shape.area_twice(lasted) / u128::from(lasted) / 2 / u128::from(Shape::FULL / 100);
         let (memory, compute) = (
             load.memory.bytes(),
-            u32::try_from(mean).unwrap_or(100).min(100),
+            Percent(u32::try_from(mean).unwrap_or(100).min(100)),
         );
         let running = load.runs(now);
         sum = Some(match sum {
@@ -68,7 +68,7 @@ fn account(view: &View, device: Device, pid: u32) -> Result<Account> {
             Some(known) => Account {
                 since: known.since.min(load.since),
                 memory: known.memory + memory,
-                compute: (known.compute + compute).min(100),
+                compute: Percent((known.compute.0 + compute.0).min(100)),
                 running: known.running || running,
             },
         });
@@ -112,8 +112,8 @@ api! {
         stats.check()?;
         let Account { since, memory, compute, running } = account(view, device, pid)?;
         stats.put(AccountingStats {
-            gpu_utilization: compute,
-            memory_utilization: compute * 2 / 3,
+            gpu_utilization: compute.0,
+            memory_utilization: compute.of_memory().0,
             max_memory_usage: memory,
             // Milliseconds, once the process has ended.
             time: if running { 0 } else { view.now().since(since) / 1000 },
@@ -132,12 +132,12 @@ api! {
         stats.put(AccountingStatsV2 {
             pid,
             is_running: running.into(),
-            gpu_utilization: compute,
-            memory_utilization: compute * 2 / 3,
+            gpu_utilization: compute.0,
+            memory_utilization: compute.of_memory().0,
             max_memory_usage: memory,
             sample_count: 1,
-            sum_gpu_util: compute.into(),
-            sum_fb_util: (compute * 2 / 3).into(),
+            sum_gpu_util: compute.0.into(),
+            sum_fb_util: compute.of_memory().0.into(),
             time: if running { 0 } else { lasted },
             start_time: since.0,
         })

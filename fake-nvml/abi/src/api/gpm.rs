@@ -11,7 +11,6 @@ use crate::gpm_samples::{self, Seen};
 use crate::handle::{Device, GpmSample};
 use crate::macros::api;
 use crate::out::{Out, OutArray};
-use crate::session::Session;
 use crate::status::{Result, Status, code_of};
 use crate::types::{GpmMetric, GpmMetricInfo, GpmMetricsHead, GpmSupport};
 use crate::view::{GpuView, View};
@@ -96,8 +95,7 @@ const fn text(text: &'static CStr) -> *mut c_char {
     text.as_ptr().cast_mut()
 }
 
-fn sample(session: &Session, device: Device, gi: Option<u32>, sample: GpmSample) -> Result {
-    let _ = session;
+fn sample(device: Device, gi: Option<u32>, sample: GpmSample) -> Result {
     let view = crate::view::latest()?;
     let gpu = metered(&view, device)?;
     gpm_samples::check(sample)?;
@@ -143,10 +141,10 @@ api! {
     session fn nvmlGpmSampleFree(sample: GpmSample) |_session| { gpm_samples::free(sample) }
 
     /// Writes what the GPU shows now into a sample.
-    session fn nvmlGpmSampleGet(device: Device, into: GpmSample) |session| { sample(session, device, None, into) }
+    session fn nvmlGpmSampleGet(device: Device, into: GpmSample) |_session| { sample(device, None, into) }
 
     /// `nvmlGpmSampleGet` for a GPU instance.
-    session fn nvmlGpmMigSampleGet(device: Device, gi: u32, into: GpmSample) |session| { sample(session, device, Some(gi), into) }
+    session fn nvmlGpmMigSampleGet(device: Device, gi: u32, into: GpmSample) |_session| { sample(device, Some(gi), into) }
 
     /// Metrics between two samples of the same place; each has a return code of its own.
     session fn nvmlGpmMetricsGet(request: Out<GpmMetricsHead>) |_session| {

@@ -4,6 +4,7 @@
 
 use gpu_model::{Clocks, Thermal};
 
+use super::samples;
 use crate::handle::Device;
 use crate::macros::api;
 use crate::out::Out;
@@ -85,7 +86,7 @@ fn temperature(view: &View, device: Device, sensor: u32) -> Result<i32> {
 fn idle_engine(view: &View, device: Device, utilization: &Out<u32>, period: &Out<u32>) -> Result {
     view.whole(device)?;
     utilization.check()?;
-    period.put(167_000)?;
+    period.put(samples::PERIOD as u32)?;
     utilization.put(0)
 }
 
@@ -122,9 +123,7 @@ api! {
     view fn nvmlDeviceGetUtilizationRates(device: Device, out: Out<Utilization>) |view| {
         let gpu = view.whole(device)?;
         out.check()?;
-        if view.machine().mig_on(view.state(gpu)).is_ok() {
-            return Err(Status::NotSupported);
-        }
+        view.not_in_mig_mode(gpu)?;
         let shown = view.telemetry(gpu);
         out.put(Utilization { gpu: shown.gpu.0, memory: shown.memory.0 })
     }

@@ -91,31 +91,17 @@ fn found(view: &View, device: Device, kind: ProcessKind) -> Result<Vec<Found>> {
     Ok(all)
 }
 
-fn new(
+/// Lists the processes of a kind, each as the function's struct has it.
+fn running<T: Copy>(
     view: &View,
     device: Device,
     kind: ProcessKind,
     count: &Out<u32>,
-    infos: &OutArray<ProcessInfo>,
+    infos: &OutArray<T>,
+    info: fn(&Found) -> T,
 ) -> Result {
     let all = found(view, device, kind)?;
-    list(count, infos, all.len() as u32, all.iter().map(Found::info))
-}
-
-fn old(
-    view: &View,
-    device: Device,
-    kind: ProcessKind,
-    count: &Out<u32>,
-    infos: &OutArray<ProcessInfoV1>,
-) -> Result {
-    let all = found(view, device, kind)?;
-    list(
-        count,
-        infos,
-        all.len() as u32,
-        all.iter().map(Found::old_info),
-    )
+    list(count, infos, all.len() as u32, all.iter().map(info))
 }
 
 /// A process' use of the whole card, in percent.
@@ -127,17 +113,14 @@ struct Used {
 
 /// The use of all processes; NOT_SUPPORTED in MIG mode.
 fn uses(view: &View, gpu: &GpuView) -> Result<Vec<Used>> {
-    if view.machine().mig_on(view.state(gpu)).is_ok() {
-        return Err(Status::NotSupported);
-    }
+    view.not_in_mig_mode(gpu)?;
     let mut all: Vec<Used> = Vec::new();
     for used in view.state(gpu).uses(view.spec(gpu), view.now()) {
         let Some(process) = &used.load.process else {
             continue;
         };
         let (pid, compute) = (process.pid.0, used.of_card.0);
-        // Memory is read and written as much as the card's own value says.
-        let memory = compute * 2 / 3;
+        let memory = used.of_card.of_memory().0;
         match all.iter_mut().find(|it| it.pid == pid) {
             Some(known) => {
                 known.compute = (known.compute + compute).min(100);
@@ -157,31 +140,31 @@ api! {
     table PROCESSES;
 
     /// Processes with a compute context, 16 bytes each.
-    view fn nvmlDeviceGetComputeRunningProcesses(device: Device, count: Out<u32>, infos: OutArray<ProcessInfoV1>) |view| { old(view, device, ProcessKind::Compute, &count, &infos) }
+    view fn nvmlDeviceGetComputeRunningProcesses(device: Device, count: Out<u32>, infos: OutArray<ProcessInfoV1>) |view| { running(view, device, ProcessKind::Compute, &count, &infos, Found::old_info) }
 
     /// Processes with a compute context, 24 bytes each.
-    view fn nvmlDeviceGetComputeRunningProcesses_v2(device: Device, count: Out<u32>, infos: OutArray<ProcessInfo>) |view| { new(view, device, ProcessKind::Compute, &count, &infos) }
+    view fn nvmlDeviceGetComputeRunningProcesses_v2(device: Device, count: Out<u32>, infos: OutArray<ProcessInfo>) |view| { running(view, device, ProcessKind::Compute, &count, &infos, Found::info) }
 
     /// Processes with a compute context, 24 bytes each.
-    view fn nvmlDeviceGetComputeRunningProcesses_v3(device: Device, count: Out<u32>, infos: OutArray<ProcessInfo>) |view| { new(view, device, ProcessKind::Compute, &count, &infos) }
+    view fn nvmlDeviceGetComputeRunningProcesses_v3(device: Device, count: Out<u32>, infos: OutArray<ProcessInfo>) |view| { running(view, device, ProcessKind::Compute, &count, &infos, Found::info) }
 
     /// Processes with a graphics context, 16 bytes each.
-    view fn nvmlDeviceGetGraphicsRunningProcesses(device: Device, count: Out<u32>, infos: OutArray<ProcessInfoV1>) |view| { old(view, device, ProcessKind::Graphics, &count, &infos) }
+    view fn nvmlDeviceGetGraphicsRunningProcesses(device: Device, count: Out<u32>, infos: OutArray<ProcessInfoV1>) |view| { running(view, device, ProcessKind::Graphics, &count, &infos, Found::old_info) }
 
     /// Processes with a graphics context, 24 bytes each.
-    view fn nvmlDeviceGetGraphicsRunningProcesses_v2(device: Device, count: Out<u32>, infos: OutArray<ProcessInfo>) |view| { new(view, device, ProcessKind::Graphics, &count, &infos) }
+    view fn nvmlDeviceGetGraphicsRunningProcesses_v2(device: Device, count: Out<u32>, infos: OutArray<ProcessInfo>) |view| { running(view, device, ProcessKind::Graphics, &count, &infos, Found::info) }
 
     /// Processes with a graphics context, 24 bytes each.
-    view fn nvmlDeviceGetGraphicsRunningProcesses_v3(device: Device, count: Out<u32>, infos: OutArray<ProcessInfo>) |view| { new(view, device, ProcessKind::Graphics, &count, &infos) }
+    view fn nvmlDeviceGetGraphicsRunningProcesses_v3(device: Device, count: Out<u32>, infos: OutArray<ProcessInfo>) |view| { running(view, device, ProcessKind::Graphics, &count, &infos, Found::info) }
 
     /// Processes that compute by way of MPS, 16 bytes each.
-    view fn nvmlDeviceGetMPSComputeRunningProcesses(device: Device, count: Out<u32>, infos: OutArray<ProcessInfoV1>) |view| { old(view, device, ProcessKind::Mps, &count, &infos) }
+    view fn nvmlDeviceGetMPSComputeRunningProcesses(device: Device, count: Out<u32>, infos: OutArray<ProcessInfoV1>) |view| { running(view, device, ProcessKind::Mps, &count, &infos, Found::old_info) }
 
     /// Processes that compute by way of MPS, 24 bytes each.
-    view fn nvmlDeviceGetMPSComputeRunningProcesses_v2(device: Device, count: Out<u32>, infos: OutArray<ProcessInfo>) |view| { new(view, device, ProcessKind::Mps, &count, &infos) }
+    view fn nvmlDeviceGetMPSComputeRunningProcesses_v2(device: Device, count: Out<u32>, infos: OutArray<ProcessInfo>) |view| { running(view, device, ProcessKind::Mps, &count, &infos, Found::info) }
 
     /// Processes that compute by way of MPS, 24 bytes each.
-    view fn nvmlDeviceGetMPSComputeRunningProcesses_v3(device: Device, count: Out<u32>, infos: OutArray<ProcessInfo>) |view| { new(view, device, ProcessKind::Mps, &count, &infos) }
+    view fn nvmlDeviceGetMPSComputeRunningProcesses_v3(device: Device, count: Out<u32>, infos: OutArray<ProcessInfo>) |view| { running(view, device, ProcessKind::Mps, &count, &infos, Found::info) }
 
     /// Processes by mode (0 compute, 1 graphics, 2 MPS), with protected memory, of which there is none.
     view fn nvmlDeviceGetRunningProcessDetailList(device: Device, out: Out<ProcessDetailList>) |view| {

@@ -29,6 +29,17 @@ pub(super) fn retires(view: &View, device: Device) -> Result {
     }
 }
 
+/// How many pages were retired for a cause: none.
+fn no_pages(view: &View, device: Device, cause: u32, count: &Out<u32>) -> Result {
+    view.whole(device)?;
+    count.check()?;
+    if cause >= CAUSES {
+        return Err(Status::InvalidArgument);
+    }
+    retires(view, device)?;
+    count.put(0)
+}
+
 /// Cards that tell errors of SRAM by part: since Ampere.
 fn tells_parts(view: &View, device: Device) -> Result {
     if view.spec(view.whole(device)?).architecture >= Architecture::Ampere {
@@ -42,26 +53,10 @@ api! {
     table RETIREMENT;
 
     /// Pages that were retired: none. NOT_SUPPORTED since Ampere.
-    view fn nvmlDeviceGetRetiredPages(device: Device, cause: u32, count: Out<u32>, _addresses: OutArray<u64>) |view| {
-        view.whole(device)?;
-        count.check()?;
-        if cause >= CAUSES {
-            return Err(Status::InvalidArgument);
-        }
-        retires(view, device)?;
-        count.put(0)
-    }
+    view fn nvmlDeviceGetRetiredPages(device: Device, cause: u32, count: Out<u32>, _addresses: OutArray<u64>) |view| { no_pages(view, device, cause, &count) }
 
     /// `nvmlDeviceGetRetiredPages` with times.
-    view fn nvmlDeviceGetRetiredPages_v2(device: Device, cause: u32, count: Out<u32>, _addresses: OutArray<u64>, _times: OutArray<u64>) |view| {
-        view.whole(device)?;
-        count.check()?;
-        if cause >= CAUSES {
-            return Err(Status::InvalidArgument);
-        }
-        retires(view, device)?;
-        count.put(0)
-    }
+    view fn nvmlDeviceGetRetiredPages_v2(device: Device, cause: u32, count: Out<u32>, _addresses: OutArray<u64>, _times: OutArray<u64>) |view| { no_pages(view, device, cause, &count) }
 
     /// No page waits to be retired. NOT_SUPPORTED since Ampere.
     view fn nvmlDeviceGetRetiredPagesPendingStatus(device: Device, pending: Out<u32>) |view| {

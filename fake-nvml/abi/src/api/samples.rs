@@ -13,7 +13,7 @@ use crate::view::{GpuView, View};
 
 /// Samples that are kept, and microseconds between them: six a second over 20 seconds, as real drivers keep them.
 const KEPT: u64 = 120;
-const PERIOD: u64 = 167_000;
+pub(super) const PERIOD: u64 = 167_000;
 /// `NVML_VALUE_TYPE_UNSIGNED_INT`.
 const UNSIGNED_INT: u32 = 1;
 
@@ -50,8 +50,8 @@ api! {
         let room = count.get()?;
         let now = view.now().0;
         value(view, gpu, kind, &view.telemetry(gpu))?;
-        if matches!(kind, 1..=4 | 8 | 9) && view.machine().mig_on(view.state(gpu)).is_ok() {
-            return Err(Status::NotSupported);
+        if matches!(kind, 1..=4 | 8 | 9) {
+            view.not_in_mig_mode(gpu)?;
         }
         value_type.put(UNSIGNED_INT)?;
         if samples.is_null() {

@@ -6,20 +6,15 @@ use std::time::Duration;
 
 use crate::absent::absent;
 use crate::event_set;
-use crate::handle::EventSet;
 use crate::macros::api;
 use crate::out::Out;
-use crate::status::{Result, Status};
+use crate::status::Status;
 use crate::types::{
     SystemEventSetCreate, SystemEventSetFree, SystemEventSetWait, SystemRegisterEvents,
 };
 
 /// `nvmlSystemEventTypeGpuDriverUnbind` and `nvmlSystemEventTypeGpuDriverBind`.
 const TYPES: u64 = 3;
-
-fn check(set: EventSet) -> Result {
-    event_set::check(set)
-}
 
 api! {
     table SYSTEM_EVENTS;
@@ -40,7 +35,7 @@ api! {
     session fn nvmlSystemRegisterEvents(request: Out<SystemRegisterEvents>) |_session| {
         request.check_version()?;
         let asked = request.get()?;
-        check(asked.set)?;
+        event_set::check(asked.set)?;
         if asked.event_types & !TYPES != 0 {
             return Err(Status::InvalidArgument);
         }
@@ -51,7 +46,7 @@ api! {
     session fn nvmlSystemEventSetWait(request: Out<SystemEventSetWait>) |_session| {
         request.check_version()?;
         let asked = request.get()?;
-        check(asked.set)?;
+        event_set::check(asked.set)?;
         if asked.data.is_null() || asked.data_size == 0 {
             return Err(Status::InvalidArgument);
         }

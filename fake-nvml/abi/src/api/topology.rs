@@ -90,9 +90,6 @@ fn put_words(size: u32, out: &OutArray<u64>, words: &[u64]) -> Result {
 
 fn affinity(view: &View, device: Device, size: u32, out: &OutArray<u64>) -> Result {
     let gpu = view.card(device)?;
-    if size == 0 || out.is_null() {
-        return Err(Status::InvalidArgument);
-    }
     put_words(size, out, &cpus(view.state(gpu).numa_node))
 }
 
@@ -146,7 +143,7 @@ api! {
     view fn nvmlDeviceGetP2PStatus(device: Device, other: Device, index: u32, out: Out<u32>) |view| {
         let (one, other) = (view.gpu(device)?, view.gpu(other)?);
         out.check()?;
-        let mig = [one, other].iter().any(|gpu| view.machine().mig_on(view.state(gpu)).is_ok());
+        let mig = [one, other].iter().any(|gpu| view.not_in_mig_mode(gpu).is_err());
         let open = match index {
             0 | 1 | 4 => !mig,
             2 | 3 => !mig && linked(view, one, other),
