@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::family::Uncut;
+
 /// Why a host tree could not be laid out or entered.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -45,6 +47,17 @@ pub enum Error {
         dir: PathBuf,
         /// What is missing or wrong.
         why: String,
+    },
+    /// The library that is carried has names that the machine's driver did not have yet, and they can not be taken out.
+    #[error(
+        "cannot make the carried libnvidia-ml.so that of driver {version}: {source}. A library handed in by GPU_HOST_PAYLOAD must be \
+         linked as fake-nvml/abi/build.rs links it"
+    )]
+    Library {
+        /// The machine's driver.
+        version: String,
+        /// Why not.
+        source: Uncut,
     },
     /// The state file could not be made or read.
     #[error(transparent)]

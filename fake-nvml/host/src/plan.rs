@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use gpu_model::{Gpu, Machine, Minor, caps};
 
+use crate::error::Error;
 use crate::facts::HostFacts;
 use crate::majors::{FRONTEND, Majors};
 use crate::{cuda, family, payload, pci, texts};
@@ -59,10 +60,13 @@ pub const PROGRAMS: &str = "driver-root/usr/bin";
 pub(crate) const DEVICES: [&str; 2] = ["dev", "driver-root/dev"];
 
 /// Everything that a host with this machine shows.
-#[must_use]
-pub fn plan(machine: &Machine, facts: &HostFacts) -> Vec<Entry> {
+///
+/// # Errors
+/// [`Error::Library`], if the library that is carried can not be made that of the machine's driver.
+pub fn plan(machine: &Machine, facts: &HostFacts) -> Result<Vec<Entry>, Error> {
     let mut plan = Plan::default();
-    plan.driver_root(machine);
+    let library = library(payload::NVML, &machine.driver_version)?;
+    plan.driver_root(machine, library);
     let majors = Majors::free(&facts.devices);
     let numbers = (!facts.real_driver).then_some(majors);
     for root in DEVICES {
@@ -71,7 +75,15 @@ pub fn plan(machine: &Machine, facts: &HostFacts) -> Vec<Entry> {
     plan.proc(machine, facts, majors);
     plan.pci(machine, facts);
     plan.modules(machine);
-    plan.entries
+    Ok(plan.entries)
+}
+
+/// The library as the driver of this version has it.
+fn library<'l>(carried: &'l [u8], version: &str) -> Result<Cow<'l, [u8]>, Error> {
+    family::cut(carried, version).map_err(|source| Error::Library {
+        version: version.to_owned(),
+        source,
+    })
 }
 
 #[derive(Default)]
@@ -95,12 +107,10 @@ impl Plan {
         self.add(path, Kind::Text(text.into()));
     }
 
-    fn driver_root(&mut self, machine: &Machine) {
+    fn driver_root(&mut self, machine: &Machine, library: Cow<'static, [u8]>) {
         let version = &machine.driver_version;
         let real = format!("libnvidia-ml.so.{version}");
         self.folder(LIBRARIES);
-        // Our own build can be cut; a packager's that can not still serves, with names that its driver did not have.
-        let library = family::cut(payload::NVML, version).unwrap_or(Cow::Borrowed(payload::NVML));
         self.add(format!("{LIBRARIES}/{real}"), Kind::Program(library));
         self.add(
             format!("{LIBRARIES}/libnvidia-ml.so.1"),
@@ -262,4 +272,21 @@ fn free_root(gpu: &Gpu, taken: &std::collections::BTreeSet<String>) -> String {
         .map(name)
         .find(|n| !taken.contains(n))
         .unwrap_or_else(|| name(own))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_that_can_not_be_cut_is_laid_only_where_nothing_is_to_be_cut() {
+        let older = library(b"no ELF file at all", "535.161.08").map_err(|e| e.to_string());
+        let said = older.expect_err("names of later drivers would stay");
+        assert!(
+            said.contains("driver 535.161.08") && said.contains("no ELF file"),
+            "{said}"
+        );
+        let newest = library(b"no ELF file at all", "615.71.05");
+        assert_eq!(newest.expect("whole"), &b"no ELF file at all"[..]);
+    }
 }

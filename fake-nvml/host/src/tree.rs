@@ -59,7 +59,7 @@ impl HostTree {
     /// changes the state first.
     ///
     /// # Errors
-    /// [`Error::File`] with the path, [`Error::Store`] for the state file.
+    /// [`Error::File`] with the path, [`Error::Library`] for the library, [`Error::Store`] for the state file.
     pub fn lay(dir: &Path, machine: &Machine) -> Result<Self, Error> {
         fs::create_dir_all(dir).at("make the folder", dir)?;
         let dir = fs::canonicalize(dir).at("find", dir)?;
@@ -76,7 +76,7 @@ impl HostTree {
                 facts.pci_roots.remove(name);
             }
         }
-        let plan = plan::plan(machine, &facts);
+        let plan = plan::plan(machine, &facts)?;
         let manifest = Manifest::of(machine, &plan);
         for gone in before.iter().flat_map(|b| b.entries.iter().rev()) {
             if !manifest
@@ -106,12 +106,6 @@ impl HostTree {
             .with_proc_dir(tree.proc_driver())
             .mirror()?;
         Ok(tree)
-    }
-
-    /// What [`HostTree::lay`] writes for this machine on this host, without writing it.
-    #[must_use]
-    pub fn plan(machine: &Machine) -> Vec<Entry> {
-        plan::plan(machine, &HostFacts::read())
     }
 
     /// Opens a tree that was laid before.

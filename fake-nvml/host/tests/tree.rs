@@ -35,6 +35,7 @@ fn the_plan_of_a_node() {
         real_driver: false,
     };
     let lines: Vec<String> = plan(&ab("1xA100-SXM4-40GB,1xL4"), &facts)
+        .expect("a plan")
         .into_iter()
         .map(|entry| {
             let kind = match entry.kind {
@@ -58,7 +59,7 @@ fn the_plan_of_a_node() {
 #[test]
 fn sixty_four_mixed_gpus() {
     let machine = ab("24xA100-SXM4-40GB,24xH100-SXM5-80GB,16xL4");
-    let plan = plan(&machine, &HostFacts::default());
+    let plan = plan(&machine, &HostFacts::default()).expect("a plan");
     let mut paths = BTreeSet::new();
     for entry in &plan {
         let folder = matches!(entry.kind, Kind::Folder);
@@ -121,7 +122,7 @@ fn sixty_four_mixed_gpus() {
 /// A bar in configuration space is where `resource` says it is.
 #[test]
 fn configuration_space_agrees_with_the_resources() {
-    let plan = plan(&ab("1xH100-SXM5-80GB"), &HostFacts::default());
+    let plan = plan(&ab("1xH100-SXM5-80GB"), &HostFacts::default()).expect("a plan");
     let bytes = |name: &str| {
         plan.iter()
             .find_map(|e| match &e.kind {
