@@ -67,7 +67,7 @@ pub struct SupportedClocks {
     pub lowest: MHz,
     /// Between one and the next.
     pub step: MHz,
-    /// The second, low memory clock and the highest graphics clock beside it, if the memory has one.
+    /// The second, lower memory clock and the highest graphics clock beside it, if the memory has one.
     pub low: Option<(MHz, MHz)>,
 }
 

@@ -15,7 +15,7 @@ use crate::view::{GpuView, View};
 
 /// `NVML_PSTATE_UNKNOWN`.
 const NO_PSTATE: u32 = 32;
-/// The state of an idle card whose memory has a low clock.
+/// The state of an idle card whose memory has a clock that slows it down.
 const IDLE_PSTATE: u32 = 8;
 /// `NVML_POWER_SCOPE_GPU`, the first of three.
 const SCOPE_GPU: u8 = 0;
@@ -41,13 +41,10 @@ const fn range(min: u32, max: u32) -> ClockRange {
     }
 }
 
-/// The performance states of a card: busy, and idle if its memory has a low clock.
-fn states(clocks: &SupportedClocks) -> &'static [u32] {
-    if clocks.low.is_some() {
-        &[0, IDLE_PSTATE]
-    } else {
-        &[0]
-    }
+/// The memory clock of the idle state. A lower clock beside which graphics run as fast as ever (H100) is no state of its own.
+fn idle_memory(offer: &SupportedClocks, highest: (MHz, MHz)) -> Option<MHz> {
+    let slow = offer.low.filter(|(_, graphics)| *graphics < highest.0);
+    slow.map(|(memory, _)| memory)
 }
 
 api! {
@@ -102,7 +99,7 @@ api! {
         }
         let memory = match pstate {
             0 => highest.1,
-            IDLE_PSTATE => offer.low.ok_or(Status::NotSupported)?.0,
+            IDLE_PSTATE => idle_memory(&offer, highest).ok_or(Status::NotSupported)?,
             _ => return Err(Status::NotSupported),
         };
         let (low, high) = match domain {
@@ -116,11 +113,15 @@ api! {
 
     /// The performance states of the card, in an array of `size` bytes that is filled up with 32 (unknown).
     view fn nvmlDeviceGetSupportedPerformanceStates(device: Device, out: OutArray<u32>, size: u32) |view| {
-        let (_, offer, _) = offer(view, device)?;
+        let (_, offer, highest) = offer(view, device)?;
         if out.is_null() {
             return Err(Status::InvalidArgument);
         }
-        let (states, room) = (states(&offer), size as usize / size_of::<u32>());
+        let states: &[u32] = match idle_memory(&offer, highest) {
+            Some(_) => &[0, IDLE_PSTATE],
+            None => &[0],
+        };
+        let room = size as usize / size_of::<u32>();
         if room < states.len() {
             return Err(Status::InsufficientSize);
         }
@@ -131,9 +132,7 @@ api! {
     view fn nvmlDeviceGetDynamicPstatesInfo(device: Device, out: Out<DynamicPstates>) |view| {
         let gpu = view.whole(device)?;
         out.check()?;
-        if view.machine().mig_on(view.state(gpu)).is_ok() {
-            return Err(Status::NotSupported);
-        }
+        view.not_in_mig_mode(gpu)?;
         let shown = view.telemetry(gpu);
         let none = DynamicPstate { b_is_present: 0, percentage: 0, inc_threshold: 0, dec_threshold: 0 };
         let mut utilization = [none; 8];

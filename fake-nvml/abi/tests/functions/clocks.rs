@@ -53,13 +53,20 @@ fn lists_are_those_of_the_captures() {
     let node = Node::new(CARDS);
     let nvml = node.init();
     assert_eq!(memory_clocks(&nvml, 0), [1215]);
-    assert_eq!(memory_clocks(&nvml, 2), [2619]);
+    assert_eq!(memory_clocks(&nvml, 2), [2619, 1593]);
     assert_eq!(memory_clocks(&nvml, 3), [6251, 405]);
     let a100 = graphics_clocks(&nvml, 0, 1215).expect("clocks");
     assert_eq!(
         (a100.len(), a100[0], a100[1], a100[80]),
         (81, 1410, 1395, 210)
     );
+    for memory in [2619, 1593] {
+        let h100 = graphics_clocks(&nvml, 2, memory).expect("clocks");
+        assert_eq!(
+            (h100.len(), h100[0], h100[1], h100[109]),
+            (110, 1980, 1965, 345)
+        );
+    }
     assert_eq!(
         graphics_clocks(&nvml, 3, 405).expect("clocks").first(),
         Some(&405)
@@ -167,6 +174,11 @@ fn performance_states_are_those_of_the_memory() {
         (code, states)
     };
     assert_eq!(states(0), (OK, [0, 32, 32, 32]));
+    assert_eq!(
+        states(2),
+        (OK, [0, 32, 32, 32]),
+        "its second memory clock slows nothing"
+    );
     assert_eq!(states(3), (OK, [0, 8, 32, 32]));
     let mut one = [7u32; 1];
     assert_eq!(
@@ -191,8 +203,20 @@ fn performance_states_are_those_of_the_memory() {
         (Ok((210, 1410)), Ok((1215, 1215)))
     );
     assert_eq!(
-        (range(3, 0, 8), range(0, 0, 8), range(0, 9, 0)),
-        (Ok((210, 405)), Err(NOT_SUPPORTED), Err(INVALID))
+        [
+            range(3, 0, 8),
+            range(0, 0, 8),
+            range(2, 0, 8),
+            range(2, 0, 0),
+            range(0, 9, 0)
+        ],
+        [
+            Ok((210, 405)),
+            Err(NOT_SUPPORTED),
+            Err(NOT_SUPPORTED),
+            Ok((345, 1980)),
+            Err(INVALID)
+        ]
     );
     let busy =
         ask!(nvml, nvmlDeviceGetDynamicPstatesInfo(nvml.device(0)) -> nvmlGpuDynamicPstatesInfo_t)
