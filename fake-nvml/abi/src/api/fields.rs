@@ -3,7 +3,7 @@
 //! From the state and the catalogue; a field that no card of the catalogue is known to have is NOT_SUPPORTED.
 
 use gpu_model::driver::Release;
-use gpu_model::{MigToggle, Thermal};
+use gpu_model::{MigToggle, PowerLimits, Spec, Thermal};
 
 use super::health::{count, counting, remapper};
 use super::nvlink;
@@ -88,6 +88,16 @@ fn margin(view: &View, gpu: &GpuView, id: u32) -> Result<Value> {
     Ok(Value::Signed(degrees.0))
 }
 
+/// The power limits of a scope (`nvmlPowerScopeType_t`): of the GPU, or of the module that it shares with a CPU. Memory has none.
+fn limits(spec: &Spec, scope: u32) -> Result<PowerLimits> {
+    let known = match scope {
+        0 => spec.power,
+        1 => spec.board.module_power,
+        _ => None,
+    };
+    known.ok_or(Status::NotSupported)
+}
+
 /// The link that a field by link speaks of: six of each in a first row of numbers, six more in a second.
 const fn numbered(id: u32, first: u32, second: u32) -> u32 {
     if id >= second {
@@ -103,7 +113,7 @@ fn field(view: &View, device: Device, id: u32, scope: u32) -> Result<Value> {
     let (state, spec) = (view.state(gpu), view.spec(gpu));
     let ecc = |error, counter| Ok(Value::Long(count(counting(view, device)?, error, counter)?));
     let remaps = || remapper(view, device).map(|gpu| view.state(gpu).health.remaps);
-    let limits = || spec.power.ok_or(Status::NotSupported);
+    let limits = || limits(spec, scope);
     let nvlink = || spec.nvlink.as_ref().ok_or(Status::NotSupported);
     let int = |value: u32| Ok(Value::Int(value));
     let retires = || retires(view, device);
@@ -136,7 +146,10 @@ fn field(view: &View, device: Device, id: u32, scope: u32) -> Result<Value> {
         82 if spec.board.memory_sensor == Some(false) => Err(Status::NotSupported),
         82 => int(view.telemetry(gpu).memory_temperature.0.unsigned_abs()),
         // TOTAL_ENERGY_CONSUMPTION, ENERGY
-        83 | 191 => limits().and(Ok(Value::Long(view.telemetry(gpu).energy.0))),
+        83 | 191 => {
+            spec.power.ok_or(Status::NotSupported)?;
+            Ok(Value::Long(view.telemetry(gpu).energy.0))
+        }
         // NVLINK_SPEED_MBPS_*: by link, and of all
         84..=89 | 132..=137 => speed(view, gpu, numbered(id, 84, 132)),
         90 => speed(view, gpu, 0),
@@ -168,9 +181,8 @@ fn field(view: &View, device: Device, id: u32, scope: u32) -> Result<Value> {
             .as_ref()
             .is_some_and(|mig| mig.toggle == MigToggle::Immediate)
             .into()),
-        // POWER_*: of the GPU (scope 0); of modules and memory nothing is known
-        185..=190 | 192 if scope != 0 => Err(Status::NotSupported),
-        // POWER_AVERAGE, POWER_INSTANT
+        // POWER_AVERAGE, POWER_INSTANT: of the GPU; what modules and memory draw the catalogue does not know
+        185 | 186 if scope != 0 => Err(Status::NotSupported),
         185 if spec.board.average_power == Some(false) => Err(Status::NotSupported),
         185 | 186 => int(view.telemetry(gpu).power.ok_or(Status::NotSupported)?.0),
         // POWER_{MIN,MAX,DEFAULT}_LIMIT
@@ -178,7 +190,11 @@ fn field(view: &View, device: Device, id: u32, scope: u32) -> Result<Value> {
         188 => int(limits()?.max.0),
         189 => int(limits()?.default.0),
         // POWER_CURRENT_LIMIT, POWER_REQUESTED_LIMIT
-        190 | 192 => int(state.power_limit.unwrap_or(limits()?.default).0),
+        190 | 192 => {
+            // That of a module can not be set.
+            let set = state.power_limit.filter(|_| scope == 0);
+            int(set.unwrap_or(limits()?.default).0)
+        }
         // TEMPERATURE_{SHUTDOWN,SLOWDOWN,MEM_MAX,GPU_MAX}_TLIMIT
         193..=196 => margin(view, gpu, id),
         // IS_MIG_MODE_INDEPENDENT_MIG_QUERY_CAPABLE

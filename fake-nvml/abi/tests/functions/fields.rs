@@ -127,6 +127,34 @@ fn what_an_architecture_does_not_have_is_not_supported() {
     );
 }
 
+/// Limits as the captures of GB200 and H100 have them: minimum, maximum, default, in force, set.
+#[test]
+fn power_limits_of_a_scope_are_those_of_the_captures() {
+    let node = Node::new("1xGB200-186GB,1xH100-SXM5-80GB");
+    let nvml = node.init();
+    let limits = |index, scope| [187, 188, 189, 190, 192].map(|id| field(&nvml, index, id, scope));
+    let watts = |watts: [u64; 5]| watts.map(|watts| Ok((INT, watts * 1000)));
+    assert_eq!(limits(0, 0), watts([200, 1200, 1200, 1200, 1200]));
+    assert_eq!(limits(0, 1), watts([500, 2500, 2500, 2500, 2500]));
+    assert_eq!(limits(1, 0), watts([200, 700, 700, 700, 700]));
+    assert_eq!(limits(1, 1), [Err(NOT_SUPPORTED); 5], "no module");
+    assert_eq!(limits(0, 2), [Err(NOT_SUPPORTED); 5], "of memory");
+    assert_eq!(
+        call!(
+            nvml,
+            nvmlDeviceSetPowerManagementLimit(nvml.device(0), 900_000)
+        ),
+        OK
+    );
+    assert_eq!(limits(0, 0), watts([200, 1200, 1200, 900, 900]));
+    assert_eq!(limits(0, 1), watts([500, 2500, 2500, 2500, 2500]));
+    // What a module draws nobody can tell from the catalogue.
+    assert_eq!(
+        (field(&nvml, 0, 185, 1), field(&nvml, 0, 186, 1)),
+        (Err(NOT_SUPPORTED), Err(NOT_SUPPORTED))
+    );
+}
+
 #[test]
 fn counters_of_errors_can_be_cleared_and_others_not() {
     let node = Node::new(CARDS);
