@@ -205,6 +205,7 @@ versions! {
     RequestedPowerProfiles { 1 nvmlWorkloadPowerProfileRequestedProfiles_v1_t 36 }
     PowerSmoothingProfile { 1 nvmlPowerSmoothingProfile_v1_t 24 }
     PowerSmoothingState { 1 nvmlPowerSmoothingState_v1_t 8 }
+    GetKeyRotation { 1 nvmlConfComputeGetKeyRotationThresholdInfo_v1_t 16 }
     SetKeyRotation { 1 nvmlConfComputeSetKeyRotationThresholdInfo_v1_t 16 }
     PlatformInfo { 1 nvmlPlatformInfo_v1_t 44, 2 nvmlPlatformInfo_v2_t 44 }
 }

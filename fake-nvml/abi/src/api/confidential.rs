@@ -7,8 +7,7 @@ use crate::handle::Device;
 use crate::macros::api;
 use crate::out::{Out, OutText};
 use crate::types::{
-    ConfComputeCapabilities, ConfComputeMemSize, ConfComputeSettings, ConfComputeState,
-    KeyRotationThreshold, Memory,
+    ConfComputeCapabilities, ConfComputeMemSize, ConfComputeSettings, ConfComputeState, Memory,
 };
 use gpu_model::Architecture;
 
@@ -53,7 +52,7 @@ absent! {
     /// As `nvmlSystemGetConfComputeGpusReadyState`.
     system fn nvmlSystemSetConfComputeGpusReadyState(accepting: u32);
     /// As `nvmlSystemGetConfComputeGpusReadyState`.
-    system fn nvmlSystemGetConfComputeKeyRotationThresholdInfo(info: Out<KeyRotationThreshold>);
+    system fn nvmlSystemGetConfComputeKeyRotationThresholdInfo(info: Announced<absent::GetKeyRotation>);
     /// As `nvmlSystemGetConfComputeGpusReadyState`.
     system fn nvmlSystemSetConfComputeKeyRotationThresholdInfo(info: Announced<absent::SetKeyRotation>);
     /// As `nvmlSystemGetConfComputeGpusReadyState`.

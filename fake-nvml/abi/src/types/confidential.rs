@@ -30,10 +30,4 @@ structs! {
         dev_tools_mode = devToolsMode: u32,
         multi_gpu_mode = multiGpuMode: u32,
     }
-
-    /// `nvmlConfComputeGetKeyRotationThresholdInfo_v1_t`; the one that sets has the same layout.
-    version 1 struct KeyRotationThreshold {
-        version: u32,
-        attacker_advantage: u64,
-    }
 }
