@@ -1,6 +1,7 @@
 //! Temperatures beside the GPU's own, coolers and fans.
 //! Not the temperature itself (`monitors`).
-//! All cards of the catalogue are cooled by the air of their server, so they have no fan and no cooler to ask about.
+//! All cards of the catalogue but one are cooled by their server, so they have no fan and no cooler to ask about; of that one (RTX 6000
+//! Ada) nobody has shown how its fan behaves.
 
 use crate::absent::{self, Announced, absent};
 use crate::handle::Device;
@@ -43,23 +44,23 @@ api! {
 absent! {
     table THERMAL_ABSENT;
 
-    /// No fan.
+    /// No fan, or none of which more is known.
     device fn nvmlDeviceGetFanSpeed(speed: Out<u32>);
-    /// No fan.
+    /// No fan, or none of which more is known.
     device fn nvmlDeviceGetFanSpeed_v2(fan: u32, speed: Out<u32>);
-    /// No fan.
+    /// No fan, or none of which more is known.
     device fn nvmlDeviceGetFanSpeedRPM(speed: Announced<absent::FanSpeedInfo>);
-    /// No fan.
+    /// No fan, or none of which more is known.
     device fn nvmlDeviceGetTargetFanSpeed(fan: u32, speed: Out<u32>);
-    /// No fan.
+    /// No fan, or none of which more is known.
     device fn nvmlDeviceGetMinMaxFanSpeed(min: Out<u32>, max: Out<u32>);
-    /// No fan.
+    /// No fan, or none of which more is known.
     device fn nvmlDeviceGetFanControlPolicy_v2(fan: u32, policy: Out<u32>);
-    /// No fan.
+    /// No fan, or none of which more is known.
     device fn nvmlDeviceSetFanControlPolicy(fan: u32, policy: u32);
-    /// No fan.
+    /// No fan, or none of which more is known.
     device fn nvmlDeviceSetFanSpeed_v2(fan: u32, speed: u32);
-    /// No fan.
+    /// No fan, or none of which more is known.
     device fn nvmlDeviceSetDefaultFanSpeed_v2(fan: u32);
     /// No cooler.
     device fn nvmlDeviceGetCoolerInfo(info: Announced<absent::CoolerInfo>);
