@@ -15,6 +15,9 @@ fn main() {
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,now");
     // One table of hashes: `gpu-host` cuts names out of it for drivers that did not have them yet.
     println!("cargo:rustc-cdylib-link-arg=-Wl,--hash-style=gnu");
+    println!("cargo:rerun-if-changed=src/order.ld");
+    let order = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/order.ld");
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-T,{}", order.display());
     unwind_from_within();
 }
 

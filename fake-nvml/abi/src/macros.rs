@@ -75,8 +75,6 @@ macro_rules! export {
         /// Called from C: each pointer is NULL or valid for what nvml.h says about it.
         #[allow(non_snake_case, reason = "the name is the header's")]
         #[unsafe(no_mangle)]
-        // Apart from what init runs: of these a client uses a few, and the pages of the rest are not to count as its memory.
-        #[unsafe(link_section = ".text_nvml")]
         pub unsafe extern "C" fn $name($($arg: $ty),*) -> $ret $body
     };
 }
