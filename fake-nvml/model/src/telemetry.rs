@@ -65,7 +65,7 @@ impl Telemetry {
             energy: power::energy(spec, gpu, now),
             clocks: spec.max_clocks.map(|max| match busy.0 {
                 0 => idle_clocks(max),
-                _ if reasons.any(SLOW) => slow_clocks(max),
+                _ if reasons.any(Throttle::SLOWDOWN) => slow_clocks(max),
                 _ => max,
             }),
             pstate: if busy.0 > 0 || idle { 0 } else { 8 },
@@ -75,11 +75,6 @@ impl Telemetry {
     }
 }
 
-/// What holds clocks down by half; the real measure differs from card to card and is not known.
-const SLOW: Throttle = Throttle::HW_SLOWDOWN
-    .with(Throttle::HW_THERMAL)
-    .with(Throttle::SW_THERMAL)
-    .with(Throttle::POWER_BRAKE);
 /// What comes from temperature.
 const HOT: Throttle = Throttle::HW_THERMAL.with(Throttle::SW_THERMAL);
 

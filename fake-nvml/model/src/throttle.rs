@@ -22,6 +22,11 @@ impl Throttle {
     pub const HW_THERMAL: Self = Self(0x40);
     /// Hardware, by the power supply's brake signal.
     pub const POWER_BRAKE: Self = Self(0x80);
+    /// What holds clocks down by half; the real measure differs from card to card and is not known.
+    pub const SLOWDOWN: Self = Self::HW_SLOWDOWN
+        .with(Self::HW_THERMAL)
+        .with(Self::SW_THERMAL)
+        .with(Self::POWER_BRAKE);
 
     /// Both.
     #[must_use]

@@ -2,7 +2,7 @@
 //! Not the clocks of now (`monitors`).
 //! Lists come from the catalogue; choices change the shared state, for root.
 
-use gpu_model::{AppClocks, Choice, ClockRange, MHz, Op, SupportedClocks};
+use gpu_model::{AppClocks, Choice, ClockRange, MHz, Op, SupportedClocks, Throttle};
 
 use crate::absent::{self, Announced, absent};
 use crate::handle::Device;
@@ -39,6 +39,26 @@ const fn range(min: u32, max: u32) -> ClockRange {
         min: MHz(min),
         max: MHz(max),
     }
+}
+
+/// What counts under a policy (`nvmlPerfPolicyType_t`), as the header's list of fields that replace them has it.
+pub(super) fn limiters(policy: u32) -> Option<Throttle> {
+    match policy {
+        0 => Some(Throttle::POWER_CAP),
+        1 => Some(Throttle::SW_THERMAL),
+        // Sync boost, board limit, low utilisation, reliability: nothing of the kind can be put in place.
+        2..=5 => Some(Throttle::default()),
+        // Below application clocks: all that holds clocks down.
+        10 => Some(Throttle::SLOWDOWN.with(Throttle::POWER_CAP)),
+        // Below base clocks, which half the highest clock is.
+        11 => Some(Throttle::SLOWDOWN),
+        _ => None,
+    }
+}
+
+/// How long clocks were held down for any of these reasons, in nanoseconds.
+pub(super) fn held_down(view: &View, gpu: &GpuView, reasons: Throttle) -> u64 {
+    view.state(gpu).held_down(reasons, view.now()).0 * 1000
 }
 
 /// The memory clock of the idle state. A lower clock beside which graphics run as fast as ever (H100) is no state of its own.
@@ -150,14 +170,12 @@ api! {
         out.put([0, 0])
     }
 
-    /// How long clocks were held down for a reason, in nanoseconds, up to the reference time in microseconds: no time.
+    /// How long clocks were held down for a reason, in nanoseconds, up to the reference time in microseconds.
     view fn nvmlDeviceGetViolationStatus(device: Device, policy: u32, out: Out<ViolationTime>) |view| {
-        view.whole(device)?;
+        let gpu = view.whole(device)?;
         out.check()?;
-        if !matches!(policy, 0..=5 | 10 | 11) {
-            return Err(Status::InvalidArgument);
-        }
-        out.put(ViolationTime { reference_time: view.now().0, violation_time: 0 })
+        let violation_time = held_down(view, gpu, limiters(policy).ok_or(Status::InvalidArgument)?);
+        out.put(ViolationTime { reference_time: view.now().0, violation_time })
     }
 
     /// Sets the power limit of the GPU (scope 0); limits of modules and memory are NOT_SUPPORTED.

@@ -3,11 +3,11 @@
 //! From the state and the catalogue; a field that no card of the catalogue is known to have is NOT_SUPPORTED.
 
 use gpu_model::driver::Release;
-use gpu_model::{MigToggle, PowerLimits, Spec, Thermal};
+use gpu_model::{MigToggle, MilliWatts, PowerLimits, Spec, Thermal, Throttle};
 
 use super::health::{count, counting, remapper};
-use super::nvlink;
 use super::retirement::retires;
+use super::{clocks, nvlink};
 use crate::handle::Device;
 use crate::macros::api;
 use crate::out::OutArray;
@@ -129,6 +129,7 @@ fn field(view: &View, device: Device, id: u32, scope: u32) -> Result<Value> {
         6 | 23 => ecc(1, 1),
         // Caches, registers, textures: the state counts errors of memory only
         7..=28 => counting(view, device).and(NONE),
+    let held_down = |reasons| Ok(Value::Long(clocks::held_down(view, gpu, reasons)));
         // RETIRED_{SBE,DBE,PENDING}, RETIRED_PENDING_{SBE,DBE}: up to Turing
         29..=31 | 92 | 93 => retires().and(int(0)),
         // NVLINK_{CRC_FLIT,CRC_DATA,REPLAY,RECOVERY}_ERROR_COUNT_*, ECC_DATA: by link, and in total
@@ -138,10 +139,14 @@ fn field(view: &View, device: Device, id: u32, scope: u32) -> Result<Value> {
         46..=51 | 108..=113 => of_link(view, gpu, numbered(id, 46, 108)),
         53..=58 | 114..=119 => of_link(view, gpu, numbered(id, 53, 114)),
         148..=159 => of_link(view, gpu, id - 148),
-        // PERF_POLICY_*, CLOCKS_EVENT_REASON_*: clocks were never held down
-        74..=81 | 269..=271 => NONE,
-        // the same before they were renumbered
-        251..=253 if session::cuda() < RENUMBERED => NONE,
+        // PERF_POLICY_*: by policy, of which the last two have numbers of their own
+        74..=79 => held_down(clocks::limiters(id - 74).unwrap_or_default()),
+        80 | 81 => held_down(clocks::limiters(id - 80 + 10).unwrap_or_default()),
+        // CLOCKS_EVENT_REASON_{SW_THERM_SLOWDOWN,HW_THERM_SLOWDOWN,HW_POWER_BRAKE_SLOWDOWN}, then before they were renumbered
+        269 => held_down(Throttle::SW_THERMAL),
+        270 => held_down(Throttle::HW_THERMAL),
+        271 => held_down(Throttle::POWER_BRAKE),
+        251..=253 if session::cuda() < RENUMBERED => field(view, device, id + 18, scope),
         // MEMORY_TEMP
         82 if spec.board.memory_sensor == Some(false) => Err(Status::NotSupported),
         82 => int(view.telemetry(gpu).memory_temperature.0.unsigned_abs()),

@@ -2,8 +2,9 @@
 
 use std::ptr::null_mut;
 
+use gpu_model::{ClockChange, Op, Throttle};
 use nvml_wrapper_sys::bindings::{
-    nvmlGpuDynamicPstatesInfo_t, nvmlPowerValue_v2_t, nvmlViolationTime_t,
+    nvmlFieldValue_t, nvmlGpuDynamicPstatesInfo_t, nvmlPowerValue_v2_t, nvmlViolationTime_t,
 };
 
 use crate::support::{Node, Nvml, ask, call};
@@ -237,6 +238,54 @@ fn performance_states_are_those_of_the_memory() {
         (held(0), held(10), held(6)),
         (Ok((0, true)), Ok((0, true)), Err(INVALID))
     );
+}
+
+#[test]
+fn the_time_held_down_is_told_by_policy_and_by_reason() {
+    let node = Node::new("1xA100-SXM4-40GB");
+    let nvml = node.init();
+    let clock = |change| {
+        let set = node.store().update(|machine, _| {
+            let real = machine.now(gpu_model::Now::from_secs(0));
+            Ok::<_, std::convert::Infallible>((machine.with_clock(real, change), ()))
+        });
+        set.expect("a clock");
+    };
+    let throttle = |reasons| {
+        let what = gpu_model::Injection::Throttle(reasons);
+        let gpu = gpu_model::GpuIndex(0);
+        let done = node.store().update(|machine, _| {
+            machine.apply(Op::Inject { gpu, what }, machine.now(gpu_model::Now(0)))
+        });
+        done.expect("injected");
+    };
+    clock(ClockChange::Stop);
+    throttle(Throttle::SW_THERMAL);
+    clock(ClockChange::Step(3_000_000));
+    throttle(Throttle::POWER_CAP.with(Throttle::POWER_BRAKE));
+    clock(ClockChange::Step(2_000_000));
+    throttle(Throttle::default());
+    clock(ClockChange::Step(9_000_000));
+    let seconds = |time: u64| (time / 1_000_000_000, time % 1_000_000_000);
+    let held = [0, 1, 2, 3, 4, 5, 10, 11].map(|policy| {
+        ask!(nvml, nvmlDeviceGetViolationStatus(nvml.device(0), policy) -> nvmlViolationTime_t)
+            .map(|time| seconds(time.violationTime))
+    });
+    assert_eq!(held, [2, 3, 0, 0, 0, 0, 5, 5].map(|time| Ok((time, 0))));
+    let fields = [74, 75, 76, 77, 78, 79, 80, 81, 269, 270, 271];
+    let held = fields.map(|id| {
+        // SAFETY: a plain struct, for which zeros are valid.
+        let mut value: nvmlFieldValue_t = unsafe { core::mem::zeroed() };
+        value.fieldId = id;
+        let code = call!(
+            nvml,
+            nvmlDeviceGetFieldValues(nvml.device(0), 1, &mut value)
+        );
+        // SAFETY: the union is written as its widest member.
+        (code, seconds(unsafe { value.value.ullVal }))
+    });
+    let expected = [2, 3, 0, 0, 0, 0, 5, 5, 3, 0, 2].map(|time| (OK, (time, 0)));
+    assert_eq!(held, expected);
 }
 
 #[test]
