@@ -31,6 +31,16 @@ pub mod field {
     pub const POWER_AVERAGE: u32 = sys::NVML_FI_DEV_POWER_AVERAGE;
     /// Milliwatts now.
     pub const POWER_INSTANT: u32 = sys::NVML_FI_DEV_POWER_INSTANT;
+    /// Lowest limit in milliwatts that can be set.
+    pub const POWER_MIN_LIMIT: u32 = sys::NVML_FI_DEV_POWER_MIN_LIMIT;
+    /// Highest limit.
+    pub const POWER_MAX_LIMIT: u32 = sys::NVML_FI_DEV_POWER_MAX_LIMIT;
+    /// Limit as shipped.
+    pub const POWER_DEFAULT_LIMIT: u32 = sys::NVML_FI_DEV_POWER_DEFAULT_LIMIT;
+    /// Limit in force.
+    pub const POWER_CURRENT_LIMIT: u32 = sys::NVML_FI_DEV_POWER_CURRENT_LIMIT;
+    /// Limit that was asked for.
+    pub const POWER_REQUESTED_LIMIT: u32 = sys::NVML_FI_DEV_POWER_REQUESTED_LIMIT;
     /// Distance at which the GPU turns off.
     pub const SHUTDOWN_TLIMIT: u32 = sys::NVML_FI_DEV_TEMPERATURE_SHUTDOWN_TLIMIT;
     /// Distance at which it slows down.

@@ -34,6 +34,8 @@ pub struct Board {
     pub page_retirement: Option<bool>,
     /// Power limits of the module of GPU and CPU.
     pub module_power: Option<PowerLimits>,
+    /// What memory and module draw beside an idle GPU.
+    pub idle_draw: Draw,
     /// What an idle card shows.
     pub idle: Option<Idle>,
 }
@@ -48,6 +50,15 @@ pub enum AddressingMode {
     Hmm = 1,
     /// Address translation services.
     Ats = 2,
+}
+
+/// Power draw of what is measured beside the GPU itself (`nvmlPowerScopeType_t`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Draw {
+    /// Of the memory.
+    pub memory: Option<MilliWatts>,
+    /// Of the module of GPU and CPU.
+    pub module: Option<MilliWatts>,
 }
 
 /// What an idle card shows.

@@ -35,7 +35,7 @@ mod throttle;
 mod units;
 mod uuid;
 
-pub use board::{AddressingMode, Board, Idle, SupportedClocks};
+pub use board::{AddressingMode, Board, Draw, Idle, SupportedClocks};
 #[cfg(feature = "catalog")]
 pub use catalog::{Catalog, CatalogError, Confidence, FactRow, Model, UnknownModel};
 pub use chosen::{AppClocks, Choice, Chosen, ClockRange};

@@ -2,10 +2,11 @@
 //! Not here: the loads that power follows from (`load`), other things a card shows (`telemetry`).
 //! Plausible, not measured: a seventh of the limit when idle, nine tenths when fully busy, straight between, and a small ripple.
 use crate::{
+    board::Draw,
     load::{BUSY_MICRO, SCALED_PERCENT, busy_area},
     machine::Gpu,
     spec::Spec,
-    units::{MilliJoules, MilliWatts, Now},
+    units::{MilliJoules, MilliWatts, Now, Percent},
 };
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +33,22 @@ pub(crate) fn power(spec: &Spec, gpu: &Gpu, busy: u64, now: Now) -> Option<Milli
     let steady = range.idle + range.span * busy / (100 * SCALED_PERCENT);
     let shown = i64::try_from(steady).ok()? + range.ripple * ripple(gpu.pdi, now);
     Some(MilliWatts(u32::try_from(shown).unwrap_or(0)))
+}
+
+/// Power of the memory and of the module of a card that draws `gpu` and whose memory is so busy; `None` where no capture shows it.
+/// Plausible, not measured: twice as much in the memory when it is fully busy, and a module whose other parts stay idle.
+pub(crate) fn beside(spec: &Spec, card: &Gpu, gpu: Option<MilliWatts>, memory: Percent) -> Draw {
+    let idle = spec.board.idle_draw;
+    let above = |draw: MilliWatts| {
+        let own = u32::try_from(Range::of(spec, card)?.idle).ok()?;
+        Some(MilliWatts((draw.0 + gpu?.0).saturating_sub(own)))
+    };
+    Draw {
+        memory: idle
+            .memory
+            .map(|draw| MilliWatts(draw.0 + draw.0 * memory.0 / 100)),
+        module: idle.module.and_then(above),
+    }
 }
 
 /// Energy up to `now`: what was counted when something last changed, plus the area under the power since. If the clock lies before

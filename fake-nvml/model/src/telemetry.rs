@@ -2,6 +2,7 @@
 //! Not here: the loads they follow from (`load`), power and energy (`power`).
 //! Plausible, not measured: an idle card is cool and slow, a busy one warm and fast, with a small deterministic ripple.
 use crate::{
+    board::Draw,
     ids::{CiId, GiId},
     load::{Load, SCALED_PERCENT, scaled, shares},
     machine::Gpu,
@@ -96,6 +97,13 @@ pub struct Use<'a> {
     pub of_card: Percent,
     /// Of what it is on: the card, the GPU instance or the compute instance.
     pub of_scope: Percent,
+}
+
+impl Telemetry {
+    /// What memory and module of the card draw while it shows this.
+    pub fn beside(&self, spec: &Spec, gpu: &Gpu) -> Draw {
+        power::beside(spec, gpu, self.power, self.memory)
+    }
 }
 
 impl Gpu {

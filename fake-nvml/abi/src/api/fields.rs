@@ -88,6 +88,18 @@ fn margin(view: &View, gpu: &GpuView, id: u32) -> Result<Value> {
     Ok(Value::Signed(degrees.0))
 }
 
+/// The power drawn in a scope (`nvmlPowerScopeType_t`): by the GPU, its module, its memory, of which only the mean is shown.
+fn drawn(view: &View, gpu: &GpuView, id: u32, scope: u32) -> Option<MilliWatts> {
+    let shown = view.telemetry(gpu);
+    let beside = || shown.beside(view.spec(gpu), view.state(gpu));
+    match (scope, id) {
+        (0, _) => shown.power,
+        (1, _) => beside().module,
+        (2, 185) => beside().memory,
+        _ => None,
+    }
+}
+
 /// The power limits of a scope (`nvmlPowerScopeType_t`): of the GPU, or of the module that it shares with a CPU. Memory has none.
 fn limits(spec: &Spec, scope: u32) -> Result<PowerLimits> {
     let known = match scope {
@@ -117,6 +129,7 @@ fn field(view: &View, device: Device, id: u32, scope: u32) -> Result<Value> {
     let nvlink = || spec.nvlink.as_ref().ok_or(Status::NotSupported);
     let int = |value: u32| Ok(Value::Int(value));
     let retires = || retires(view, device);
+    let held_down = |reasons| Ok(Value::Long(clocks::held_down(view, gpu, reasons)));
     match id {
         // ECC_CURRENT, ECC_PENDING
         1 | 2 if spec.ecc.is_none() => Err(Status::NotSupported),
@@ -129,7 +142,6 @@ fn field(view: &View, device: Device, id: u32, scope: u32) -> Result<Value> {
         6 | 23 => ecc(1, 1),
         // Caches, registers, textures: the state counts errors of memory only
         7..=28 => counting(view, device).and(NONE),
-    let held_down = |reasons| Ok(Value::Long(clocks::held_down(view, gpu, reasons)));
         // RETIRED_{SBE,DBE,PENDING}, RETIRED_PENDING_{SBE,DBE}: up to Turing
         29..=31 | 92 | 93 => retires().and(int(0)),
         // NVLINK_{CRC_FLIT,CRC_DATA,REPLAY,RECOVERY}_ERROR_COUNT_*, ECC_DATA: by link, and in total
@@ -186,10 +198,9 @@ fn field(view: &View, device: Device, id: u32, scope: u32) -> Result<Value> {
             .as_ref()
             .is_some_and(|mig| mig.toggle == MigToggle::Immediate)
             .into()),
-        // POWER_AVERAGE, POWER_INSTANT: of the GPU; what modules and memory draw the catalogue does not know
-        185 | 186 if scope != 0 => Err(Status::NotSupported),
+        // POWER_AVERAGE, POWER_INSTANT
         185 if spec.board.average_power == Some(false) => Err(Status::NotSupported),
-        185 | 186 => int(view.telemetry(gpu).power.ok_or(Status::NotSupported)?.0),
+        185 | 186 => int(drawn(view, gpu, id, scope).ok_or(Status::NotSupported)?.0),
         // POWER_{MIN,MAX,DEFAULT}_LIMIT
         187 => int(limits()?.min.0),
         188 => int(limits()?.max.0),

@@ -148,11 +148,15 @@ fn power_limits_of_a_scope_are_those_of_the_captures() {
     );
     assert_eq!(limits(0, 0), watts([200, 1200, 1200, 900, 900]));
     assert_eq!(limits(0, 1), watts([500, 2500, 2500, 2500, 2500]));
-    // What a module draws nobody can tell from the catalogue.
-    assert_eq!(
-        (field(&nvml, 0, 185, 1), field(&nvml, 0, 186, 1)),
-        (Err(NOT_SUPPORTED), Err(NOT_SUPPORTED))
-    );
+    // Mean and moment, of the module and of the memory, to the watt and the ripple.
+    let drawn = |index, scope| {
+        [185, 186]
+            .map(|id| field(&nvml, index, id, scope).map(|(kind, power)| (kind, power / 4000)))
+    };
+    assert_eq!(drawn(0, 1), [Ok((INT, 467 / 4)); 2]);
+    assert_eq!(drawn(0, 2), [Ok((INT, 30 / 4)), Err(NOT_SUPPORTED)]);
+    assert_eq!(drawn(1, 1), [Err(NOT_SUPPORTED); 2]);
+    assert_eq!(drawn(1, 2), [Ok((INT, 33 / 4)), Err(NOT_SUPPORTED)]);
 }
 
 #[test]

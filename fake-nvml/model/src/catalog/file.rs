@@ -109,7 +109,17 @@ pub(super) struct Board {
     pub(super) fans: Option<Fact<u32>>,
     pub(super) page_retirement: Option<Fact<bool>>,
     pub(super) module_power_limit_w: Option<Fact<Power>>,
+    pub(super) idle_draw_w: Option<Fact<Draw>>,
     pub(super) idle: Option<Fact<Idle>>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Draw {
+    #[serde(default)]
+    pub(super) memory: Option<u32>,
+    #[serde(default)]
+    pub(super) module: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]

@@ -178,6 +178,7 @@ fn temperature(gpu: &Device<'_>) -> Node {
 }
 
 fn power(gpu: &Device<'_>, dialect: Dialect, all: &mut Vec<Section>) {
+    const MODULE: u32 = 1;
     const MEMORY: u32 = 2;
     let watts = |got: Result<u32>| or_word(got, |w| format!("{} W", value::watts(w.into())));
     let drawn = |id, scope| or_word(gpu.field(id, scope), |w| format!("{} W", value::watts(w)));
@@ -239,20 +240,22 @@ fn power(gpu: &Device<'_>, dialect: Dialect, all: &mut Vec<Section>) {
         )
         .into(),
     );
-    // Modules that carry a processor as well are read by scope 1, which no capture of one here shows in full.
-    let unknown = || "N/A".to_owned();
+    let of_module = |id| drawn(id, MODULE);
     add(
         "Module Power Readings",
         "module_power_readings",
         [state()]
             .into_iter()
-            .chain(draw(unknown(), unknown()))
+            .chain(draw(
+                of_module(field::POWER_AVERAGE),
+                of_module(field::POWER_INSTANT),
+            ))
             .chain(limits(
-                unknown(),
-                unknown(),
-                unknown(),
-                unknown(),
-                unknown(),
+                of_module(field::POWER_CURRENT_LIMIT),
+                of_module(field::POWER_REQUESTED_LIMIT),
+                of_module(field::POWER_DEFAULT_LIMIT),
+                of_module(field::POWER_MIN_LIMIT),
+                of_module(field::POWER_MAX_LIMIT),
             ))
             .collect(),
     );

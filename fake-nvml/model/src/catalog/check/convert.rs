@@ -3,7 +3,7 @@
 //! In: parsed values. Out: the types of `spec`.
 use super::super::file;
 use crate::{
-    board::{AddressingMode, Idle, SupportedClocks},
+    board::{AddressingMode, Draw, Idle, SupportedClocks},
     spec::{Architecture, Brand, Clocks, ComputeCapability, Inforom, NvLink, Pcie, Thermal},
     units::{Celsius, MHz, MilliWatts},
 };
@@ -85,6 +85,13 @@ pub(super) fn architecture(a: file::Architecture) -> Architecture {
 
 pub(super) fn watts(watts: u32) -> MilliWatts {
     MilliWatts(watts.saturating_mul(1000))
+}
+
+pub(super) fn draw(d: &file::Draw) -> Draw {
+    Draw {
+        memory: d.memory.map(watts),
+        module: d.module.map(watts),
+    }
 }
 
 pub(super) fn idle(i: &file::Idle) -> Idle {

@@ -8,7 +8,7 @@ use super::{
     },
     Checker,
     convert::{
-        addressing, architecture, brand, capability, clocks, idle, inforom, nvlink, pcie,
+        addressing, architecture, brand, capability, clocks, draw, idle, inforom, nvlink, pcie,
         supported_clocks, thermal, watts,
     },
 };
@@ -136,6 +136,7 @@ impl Checker<'_> {
                 Some(limits) => self.power(limits)?,
                 None => None,
             },
+            idle_draw: self.may(&board.idle_draw_w)?.map(draw).unwrap_or_default(),
             idle: self.may(&board.idle)?.map(idle),
         })
     }
