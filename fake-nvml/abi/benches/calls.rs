@@ -2,16 +2,18 @@
 //! The library is built as gpu-host builds it (`cargo rustc --crate-type cdylib --profile payload`), not as this bench is.
 //!
 //! Goals: getter ≤ 30 ns and ≤ 20x an empty C call; dlopen + nvmlInit_v2 + first query ≤ 0.5 ms, init with 64 GPUs ≤ 1 ms; the library
-//! ≤ 2 MB, and ≤ 1 MB of memory added to a client. Times are said; instructions (callgrind) are judged.
+//! ≤ 2 MB, and ≤ 1 MB of memory added to a client; an injected fault acts in a running process within 10 ms. Times are said;
+//! instructions (callgrind) and answers are judged.
 #![allow(unsafe_code, reason = "C functions are measured")]
 
 use std::ffi::{c_char, c_void};
 use std::hint::black_box;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use gpu_model::{Catalog, GpuIndex, Machine, NodeSpec, Options};
+use gpu_model::{Catalog, GpuIndex, Injection, Machine, NodeSpec, Op, Options};
 use gpu_store::Store;
 use libloading::Library;
 
@@ -30,6 +32,7 @@ const GETTER_RATIO: f64 = 20.0;
 const LOAD_MS: f64 = 0.5;
 const CREATE_US: f64 = 300.0;
 const INIT_64_MS: f64 = 1.0;
+const FAULT_MS: f64 = 10.0;
 const LIBRARY_BYTES: u64 = 2_000_000;
 const RESIDENT_MB: f64 = 1.0;
 
@@ -45,6 +48,9 @@ fn main() {
     unsafe { std::env::set_var("FAKEGPU_VISIBLE", "all") };
     if let Some(library) = std::env::var_os("NVML_BENCH_LOAD") {
         let library = Path::new(&library);
+        if std::env::var_os("NVML_BENCH_WATCH").is_some() {
+            return watch(library);
+        }
         return match std::env::var("NVML_BENCH_COUNT") {
             Ok(what) => count_calls(library, &what),
             Err(_) => load_once(library),
@@ -76,6 +82,7 @@ fn main() {
     goals &= loads(&library, if long { 200 } else { 5 });
     goals &= many(folder.path(), &built, if long { 100 } else { 3 });
     goals &= instructions(&library);
+    goals &= faults(&library, &store, if long { 100 } else { 3 });
     goals &= changes(&library, &store, if long { 300 } else { 5 });
     // Said, not judged: a time on a machine that others use too proves nothing about the code.
     println!(
@@ -448,6 +455,91 @@ fn instructions(library: &Path) -> bool {
     assert!(
         met || !judged,
         "a getter takes more instructions than it may"
+    );
+    met
+}
+
+/// A client that asks the same over and over and says, whenever the answer is another, what it is and when it came.
+fn watch(library: &Path) {
+    // SAFETY: as in `getters`.
+    unsafe {
+        let library = Library::new(library).expect("the library loads");
+        let init = library.get::<Init>(b"nvmlInit_v2").expect("exported");
+        let by_index = library
+            .get::<ByIndex>(b"nvmlDeviceGetHandleByIndex_v2")
+            .expect("exported");
+        let minor = library
+            .get::<Number>(b"nvmlDeviceGetMinorNumber")
+            .expect("exported");
+        let mut device = std::ptr::null_mut();
+        assert_eq!((init(), by_index(0, &mut device)), (0, 0));
+        let (mut number, mut last) = (0, u32::MAX);
+        loop {
+            let answer = minor(device, &mut number);
+            if answer != last {
+                last = answer;
+                println!("{answer} {}", monotonic());
+            }
+        }
+    }
+}
+
+/// Nanoseconds of the clock that all processes share.
+fn monotonic() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: a place for the time.
+    let code = unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    assert_eq!(code, 0);
+    u64::try_from(time.tv_sec * 1_000_000_000 + time.tv_nsec).expect("since boot")
+}
+
+/// From the moment a fault is injected to the first call of another, running process that it acts on.
+fn faults(library: &Path, store: &Store, rounds: usize) -> bool {
+    const LOST: u32 = 15;
+    let mut client = Command::new(std::env::current_exe().expect("the bench's own path"))
+        .env("NVML_BENCH_LOAD", library)
+        .env("NVML_BENCH_WATCH", "1")
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the bench runs again");
+    let mut lines = BufReader::new(client.stdout.take().expect("a pipe")).lines();
+    let mut answer = || {
+        let line = lines.next().expect("an answer").expect("text");
+        let (code, at) = line.split_once(' ').expect("answer and time");
+        (
+            code.parse::<u32>().expect("a number"),
+            at.parse::<u64>().expect("a number"),
+        )
+    };
+    assert_eq!(answer().0, 0);
+    let mut times = Vec::new();
+    for _ in 0..rounds {
+        for (lost, code) in [(true, LOST), (false, 0)] {
+            let start = monotonic();
+            let op = Op::Inject {
+                gpu: GpuIndex(0),
+                what: Injection::Lost(lost),
+            };
+            store
+                .update(|machine, _| machine.apply(op, gpu_model::Now::from_secs(2)))
+                .expect("a change");
+            let (answered, at) = answer();
+            assert_eq!(answered, code, "a wrong answer");
+            times.push((at - start) as f64 / 1e6);
+        }
+    }
+    client.kill().expect("it runs");
+    client.wait().expect("it ends");
+    let median = median(&mut times);
+    let slowest = times[times.len() - 1];
+    let met = slowest <= FAULT_MS;
+    println!(
+        "an injected fault acts in a running process  {median:>8.3} ms   slowest of {} {slowest:.3}   goal <= {FAULT_MS}{}",
+        times.len(),
+        if met { "" } else { "   MISSED" }
     );
     met
 }
