@@ -8,7 +8,7 @@ nvidia-nvml-dev hold the nvml.h of each CUDA release, nvidia-ml-py binds the sam
 import ctypes, importlib.util, pathlib, re, subprocess, sys, zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-# The last header of each CUDA release before 13.5 (13.0.39 and 13.2.51 are older headers of the same release, and smaller).
+# The last header of each CUDA release (13.0.39 and 13.2.51 are older headers of the same release, and smaller).
 HEADERS = [
     ("11.8", "nvidia-nvml-dev-cu11", "11.8.86"),
     ("12.0", "nvidia-nvml-dev-cu12", "12.0.76"),
@@ -25,6 +25,7 @@ HEADERS = [
     ("13.2", "nvidia-nvml-dev", "13.2.86"),
     ("13.3", "nvidia-nvml-dev", "13.3.29"),
     ("13.4", "nvidia-nvml-dev", "13.4.92"),
+    ("13.5", "nvidia-nvml-dev", "13.5.37"),
 ]
 # nvidia-ml-py follows drivers: what it binds, a driver of that number has. Three functions came back to older branches so.
 PYTHONS = ["12.535.77", "12.535.161", "12.550.52", "12.550.89", "12.570.86", "12.570.172", "13.580.65", "13.580.126", "13.595.45", "13.615.71"]
@@ -158,10 +159,10 @@ def main():
     lines = [f"{name}\t{release}" for kind, name, release in rows if kind == "struct"]
     (model / "structs.tsv").write_text(head + source + "\n".join(lines) + "\n")
     text = text_of(newest)
-    head = f"# The functions of nvml.h 13.4.92 (nvidia-nvml-dev, PyPI) and the types of their parameters, by derive.py.\n"
+    head = f"# The functions of nvml.h {HEADERS[-1][2]} (nvidia-nvml-dev, PyPI) and the types of their parameters, by derive.py.\n"
     lines = ["\t".join([name, *[kind for kind, _ in params]]) for name, params in sorted(functions(text).items())]
     (HERE / "signatures.tsv").write_text(head + "\n".join(lines) + "\n")
-    head = "# Structs of nvml.h 13.4.92 (nvidia-nvml-dev, PyPI) as a C compiler for 64-bit Linux lays them out, by derive.py.\n# name, size, alignment, then field:offset:size\n"
+    head = f"# Structs of nvml.h {HEADERS[-1][2]} (nvidia-nvml-dev, PyPI) as a C compiler for 64-bit Linux lays them out, by derive.py.\n# name, size, alignment, then field:offset:size\n"
     (HERE / "layouts-header.tsv").write_text(head + c_layouts(folder, newest))
     module = next(fetch(folder, "nvidia-ml-py", PYTHON).rglob("pynvml.py"))
     head = f"# Structs of nvidia-ml-py {PYTHON} (PyPI) as ctypes lays them out on 64-bit Linux, by derive.py.\n# name, size, alignment, then field:offset:size\n"

@@ -21,13 +21,14 @@ use object::{Object, ObjectSymbol};
 use support::{Node, Nvml, ask, call};
 
 /// Each family: a driver of it, NVML's own version, CUDA's, and whether it knows version 3 of the profile structs (CUDA 12.3).
-const FAMILIES: [(&str, &str, i32, bool); 6] = [
+const FAMILIES: [(&str, &str, i32, bool); 7] = [
     ("535.161.08", "12.535.161.08", 12_020, false),
     ("550.90.07", "12.550.90.07", 12_040, true),
     ("570.172.08", "12.570.172.08", 12_080, true),
     ("580.95.05", "13.580.95.05", 13_000, true),
     ("595.45.04", "13.595.45.04", 13_020, true),
     ("615.71.05", "13.615.71.05", 13_040, true),
+    ("616.1", "13.616.1", 13_050, true),
 ];
 
 const VERSION_MISMATCH: u32 = 25;
@@ -147,8 +148,8 @@ fn exports(driver: &str) -> (Vec<String>, Vec<&'static str>) {
 
 #[test]
 fn a_driver_has_the_functions_of_its_header_and_no_others() {
-    // As counted in the headers of CUDA 12.2, 12.4, 12.8, 13.0, 13.2, 13.4; 535.161 and 570.172 have two and one of later ones.
-    let counts = [329, 347, 374, 398, 410, 428];
+    // As counted in the headers of CUDA 12.2, 12.4, 12.8, 13.0, 13.2, 13.4, 13.5; 535.161 and 570.172 have two and one of later ones.
+    let counts = [329, 347, 374, 398, 410, 428, 436];
     for ((driver, ..), count) in FAMILIES.into_iter().zip(counts) {
         let (seen, found) = exports(driver);
         let has: Vec<_> = functions()

@@ -248,9 +248,6 @@ mod tests {
         assert_eq!(cut(b"no ELF file at all", "535.161.08"), Err(Uncut::NotElf));
         assert_eq!(cut(b"", "535.161.08"), Err(Uncut::NotElf));
         // The newest has everything, so nothing is looked at.
-        assert!(matches!(
-            cut(b"anything", "615.71.05"),
-            Ok(Cow::Borrowed(_))
-        ));
+        assert!(matches!(cut(b"anything", "616.1"), Ok(Cow::Borrowed(_))));
     }
 }

@@ -286,7 +286,7 @@ mod tests {
             said.contains("driver 535.161.08") && said.contains("no ELF file"),
             "{said}"
         );
-        let newest = library(b"no ELF file at all", "615.71.05");
+        let newest = library(b"no ELF file at all", "616.1");
         assert_eq!(newest.expect("whole"), &b"no ELF file at all"[..]);
     }
 }

@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(cuda("595.45.04"), "13.2");
         assert_eq!(cuda("615.71.05"), "13.4");
         assert_eq!(cuda("572.1"), "12.8", "between two branches");
-        assert_eq!(cuda("700.1"), "13.4", "newer than the newest");
+        assert_eq!(cuda("700.1"), "13.5", "newer than the newest");
         assert_eq!(cuda("390.1"), "11.0", "older than the oldest");
         assert_eq!(Driver::of("580.95.05").cuda().0, 13_000);
     }
@@ -205,11 +205,15 @@ mod tests {
     fn each_family_has_as_many_functions_as_its_header() {
         let count = |version: &str| functions().count() - Driver::of(version).lacks().count();
         let counts = [
-            "520.1", "535.54", "550.54", "570.86", "580.65", "595.45", "615.71",
+            "520.1", "535.54", "550.54", "570.86", "580.65", "595.45", "615.71", "616.1",
         ]
         .map(count);
         // 13.0.39 and 13.2.51 had two and one fewer than the later headers of their releases.
-        assert_eq!(counts, [292, 327, 347, 373, 398, 410, 428], "{counts:?}");
+        assert_eq!(
+            counts,
+            [292, 327, 347, 373, 398, 410, 428, 436],
+            "{counts:?}"
+        );
     }
 
     #[test]

@@ -79,6 +79,8 @@ api! {
 absent! {
     table BOARD_ABSENT;
 
+    /// When a driver took the card the state does not keep, and nobody has shown it.
+    device fn nvmlDeviceGetGpuUptime_v1(uptime: Out<u32>);
     /// GPUs whose memory is a NUMA node sit on boards with NVIDIA's own CPUs.
     device fn nvmlDeviceGetNumaNodeId(node: Out<u32>);
     /// Nobody has shown the checksum of one of these boards.

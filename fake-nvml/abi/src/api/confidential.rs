@@ -7,7 +7,8 @@ use crate::handle::Device;
 use crate::macros::api;
 use crate::out::{Out, OutText};
 use crate::types::{
-    ConfComputeCapabilities, ConfComputeMemSize, ConfComputeSettings, ConfComputeState, Memory,
+    ConfComputeCapabilities, ConfComputeMemSize, ConfComputeSettings, ConfComputeSettingsV2,
+    ConfComputeState, Memory,
 };
 use gpu_model::Architecture;
 
@@ -29,6 +30,12 @@ api! {
     view fn nvmlSystemGetConfComputeSettings(out: Out<ConfComputeSettings>) |_view| {
         out.check_version()?;
         out.put(ConfComputeSettings { environment: 0, cc_feature: 0, dev_tools_mode: 0, multi_gpu_mode: 0, ..out.get()? })
+    }
+
+    /// Off; no GPU stands behind a trusted interface (TDISP).
+    view fn nvmlSystemGetConfComputeSettings_v2(out: Out<ConfComputeSettingsV2>) |_view| {
+        out.check_version()?;
+        out.put(ConfComputeSettingsV2 { environment: 0, cc_feature: 0, dev_tools_mode: 0, multi_gpu_mode: 0, tdisp_state: 0, ..out.get()? })
     }
 
     /// No memory is protected.

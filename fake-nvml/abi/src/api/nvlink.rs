@@ -236,6 +236,18 @@ absent! {
     device fn nvmlDeviceSetNvlinkBwModeAsync_v1(mode: In<[u32; 3]>);
     /// Encryption of links (NVLE) and firmware of links: for Blackwell and newer.
     device fn nvmlDeviceGetNvLinkInfo(info: Announced<absent::NvLinkInfo>);
+    /// As `nvmlDeviceGetNvLinkInfo`.
+    device fn nvmlDeviceGetNvLinkInfo_v3(info: Out<[u32; 403]>);
+    /// As `nvmlDeviceGetNvLinkInfo`.
+    device fn nvmlDeviceGetNvlinkNvlePrivateInfo_v1(info: Out<[u32; 65]>);
+    /// As `nvmlDeviceGetNvLinkInfo`.
+    device fn nvmlDeviceSetNvlinkNvleReady_v1(ready: In<u8>);
+    /// As `nvmlDeviceGetNvLinkInfo`.
+    device fn nvmlDeviceSetupNvlinkNvleEncryptionKey_v1(key: In<[u32; 140]>);
+    /// How a fabric's addresses are mapped: not known of any card.
+    device fn nvmlDeviceGetNvlinkRemapTableInfo_v1(info: Out<[u32; 8194]>);
+    /// As `nvmlDeviceGetNvlinkRemapTableInfo_v1`.
+    device fn nvmlDeviceLockNvlinkRemapTable_v1(info: Out<[u8; 2]>);
     /// Not known of any card.
     device fn nvmlDeviceGetNvLinkTelemetrySamples_v1(samples: Out<[u64; 2]>);
     /// Chassis, slot and tray: for Blackwell and newer, in racks.

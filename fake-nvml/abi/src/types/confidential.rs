@@ -30,4 +30,22 @@ structs! {
         dev_tools_mode = devToolsMode: u32,
         multi_gpu_mode = multiGpuMode: u32,
     }
+
+    /// `nvmlSystemConfComputeSettings_v2_t`, which came with the function that takes it.
+    version 2 struct ConfComputeSettingsV2 {
+        version: u32,
+        environment: u32,
+        cc_feature: u32,
+        dev_tools_mode: u32,
+        multi_gpu_mode: u32,
+        tdisp_state: u32,
+    }
+}
+
+#[test]
+fn settings_have_the_size_of_the_header() {
+    assert_eq!(
+        Some(size_of::<ConfComputeSettingsV2>()),
+        super::bindings::size("nvmlSystemConfComputeSettings_v2_t")
+    );
 }
