@@ -82,10 +82,13 @@ fn temperature(view: &View, device: Device, sensor: u32) -> Result<i32> {
     Ok(view.telemetry(gpu).temperature.0)
 }
 
-/// How busy an engine that nothing uses is, and how long it was watched in microseconds.
+/// How busy an engine that nothing uses is, and how long it was watched in microseconds; not of a GPU in MIG mode, as nvml.h notes
+/// and a capture of one shows.
 fn idle_engine(view: &View, device: Device, utilization: &Out<u32>, period: &Out<u32>) -> Result {
-    view.whole(device)?;
+    let gpu = view.whole(device)?;
     utilization.check()?;
+    period.check()?;
+    view.not_in_mig_mode(gpu)?;
     period.put(samples::PERIOD as u32)?;
     utilization.put(0)
 }
