@@ -2,7 +2,7 @@
 //! Not the values of now (`monitors`).
 //! Worked out from the state at the moments of the samples: reading keeps nothing, so a change of load reaches back.
 
-use gpu_model::{Now, Telemetry};
+use gpu_model::{Architecture, Now, Telemetry};
 
 use crate::handle::Device;
 use crate::macros::api;
@@ -32,6 +32,8 @@ fn value(view: &View, gpu: &GpuView, kind: u32, shown: &Telemetry) -> Result<u32
         2 => Ok(shown.memory.0),
         // Encoders, decoders, JPEG decoders, optical flow: nobody uses them.
         3 | 4 | 8 | 9 => Ok(0),
+        // Cards from Turing on keep none of their clocks (captures of T4, A100 and RTX 3090), those before do.
+        5 | 6 if view.spec(gpu).architecture >= Architecture::Turing => Err(Status::NotFound),
         5 => held().map(|clocks| clocks.sm.0),
         6 => held().map(|clocks| clocks.memory.0),
         7 => Err(Status::NotSupported),

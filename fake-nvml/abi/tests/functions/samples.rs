@@ -91,6 +91,9 @@ fn the_last_twenty_seconds_are_kept() {
     );
     assert_eq!(samples(&nvml, 2, 0, 0, 3).map(|some| some.len()), Ok(3));
     assert!(samples(&nvml, 0, 1, 0, 200).is_ok(), "utilisation");
+    for clock in [5, 6] {
+        assert_eq!(samples(&nvml, 0, clock, 0, 9), Err(NOT_FOUND), "of an A100");
+    }
     assert_eq!(
         (samples(&nvml, 0, 7, 0, 9), samples(&nvml, 0, 10, 0, 9)),
         (Err(NOT_SUPPORTED), Err(INVALID))
@@ -102,5 +105,33 @@ fn utilisation_is_not_known_in_mig_mode() {
     let node = Node::mig(CARDS);
     let nvml = node.init();
     assert_eq!(samples(&nvml, 0, 1, 0, 9), Err(NOT_SUPPORTED));
+    let (mut percent, mut period) = (0, 0);
+    let engines = [
+        call!(
+            nvml,
+            nvmlDeviceGetEncoderUtilization(nvml.device(0), &mut percent, &mut period)
+        ),
+        call!(
+            nvml,
+            nvmlDeviceGetDecoderUtilization(nvml.device(0), &mut percent, &mut period)
+        ),
+        call!(
+            nvml,
+            nvmlDeviceGetJpgUtilization(nvml.device(0), &mut percent, &mut period)
+        ),
+        call!(
+            nvml,
+            nvmlDeviceGetOfaUtilization(nvml.device(0), &mut percent, &mut period)
+        ),
+    ];
+    assert_eq!(engines, [NOT_SUPPORTED; 4]);
     assert!(samples(&nvml, 0, 0, 0, 9).is_ok(), "power is");
+}
+
+/// Drivers keep samples of clocks of older cards.
+#[test]
+fn clocks_of_a_v100_are_kept() {
+    let node = Node::new("1xV100-SXM2-16GB");
+    let nvml = node.init();
+    assert!(samples(&nvml, 0, 5, 0, 9).is_ok_and(|kept| kept.len() == 9));
 }
