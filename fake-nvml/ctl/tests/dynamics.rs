@@ -445,7 +445,8 @@ fn nvidia_smi_tells_of_accounted_processes() {
         "--memory", "1000", "--use", "60", "--pid", "77", "--name", "train", "--for", "10s",
     ];
     machine.run(&["load"], &load);
-    machine.run(&["clock", "step"], &["10s"]);
+    // What comes after its end does not count.
+    machine.run(&["clock", "step"], &["25s"]);
     insta::assert_snapshot!(machine.shell(ask));
     let off = "nvidia-smi -am 0 >/dev/null; nvidia-smi --query-accounted-apps=pid --format=csv,noheader; nvidia-smi -q -d ACCOUNTING | grep Accounted";
     assert_eq!(

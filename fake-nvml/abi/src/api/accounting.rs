@@ -25,11 +25,24 @@ fn since(view: &View, device: Device) -> Result<gpu_model::Now> {
 /// What a process has used.
 struct Account {
     since: Now,
+    /// Its end, or now.
+    until: Now,
     /// In bytes.
     memory: u64,
     /// Mean use of the card.
     compute: Percent,
     running: bool,
+}
+
+impl Account {
+    /// Milliseconds that the process has lasted, once it has ended.
+    fn time(&self) -> u64 {
+        if self.running {
+            0
+        } else {
+            self.until.since(self.since) / 1000
+        }
+    }
 }
 
 /// The loads of processes that began since the GPU is accounted.
@@ -45,11 +58,8 @@ fn account(view: &View, device: Device, pid: u32) -> Result<Account> {
     let now = view.now();
     let mut sum: Option<Account> = None;
     for (_, load) in accounted(view, device)?.filter(|(of, _)| *of == pid) {
-        let lasted = load
-            .until
-            .map_or(now, |until| until.min(now))
-            .since(load.since)
-            .max(1);
+        let until = load.until.map_or(now, |until| until.min(now));
+        let lasted = until.since(load.since).max(1);
         // Twice the area in hundredths of a percent.
         let mean =
             load.shape.area_twice(lasted) / u128::from(lasted) / 2 / u128::from(Shape::FULL / 100);
@@ -61,12 +71,14 @@ fn account(view: &View, device: Device, pid: u32) -> Result<Account> {
         sum = Some(match sum {
             None => Account {
                 since: load.since,
+                until,
                 memory,
                 compute,
                 running,
             },
             Some(known) => Account {
                 since: known.since.min(load.since),
+                until: known.until.max(until),
                 memory: known.memory + memory,
                 compute: Percent((known.compute.0 + compute.0).min(100)),
                 running: known.running || running,
@@ -110,13 +122,14 @@ api! {
     view fn nvmlDeviceGetAccountingStats(device: Device, pid: u32, stats: Out<AccountingStats>) |view| {
         view.whole(device)?;
         stats.check()?;
-        let Account { since, memory, compute, running } = account(view, device, pid)?;
+        let account = account(view, device, pid)?;
+        let time = account.time();
+        let Account { since, memory, compute, running, .. } = account;
         stats.put(AccountingStats {
             gpu_utilization: compute.0,
             memory_utilization: compute.of_memory().0,
             max_memory_usage: memory,
-            // Milliseconds, once the process has ended.
-            time: if running { 0 } else { view.now().since(since) / 1000 },
+            time,
             start_time: since.0,
             is_running: running.into(),
             reserved: [0; 5],
@@ -127,8 +140,9 @@ api! {
     view fn nvmlDeviceGetAccountingStats_v2(device: Device, stats: Out<AccountingStatsV2>) |view| {
         view.whole(device)?;
         let pid = stats.get()?.pid;
-        let Account { since, memory, compute, running } = account(view, device, pid)?;
-        let lasted = view.now().since(since) / 1000;
+        let account = account(view, device, pid)?;
+        let time = account.time();
+        let Account { since, memory, compute, running, .. } = account;
         stats.put(AccountingStatsV2 {
             pid,
             is_running: running.into(),
@@ -138,7 +152,7 @@ api! {
             sample_count: 1,
             sum_gpu_util: compute.0.into(),
             sum_fb_util: compute.of_memory().0.into(),
-            time: if running { 0 } else { lasted },
+            time,
             start_time: since.0,
         })
     }
