@@ -182,7 +182,14 @@ fn entered_twice(dir: &Path) {
 /// A program that cuts a card through the library finds the partition's files and nodes at once, and no longer when it is gone.
 fn cut_inside(dir: &Path) {
     let tree = HostTree::lay(dir, &mig("1xA100-SXM4-40GB")).unwrap();
+    // A file system that knows no such nodes has files in their place.
+    let files = tree.following().map(|folder| folder.join("nvidia-cap900"));
+    for file in &files[1..] {
+        fs::write(file, "").unwrap();
+    }
     tree.enter(&Enter::default()).unwrap();
+    let stand_ins = ["/dev/nvidia-caps/nvidia-cap900", files[2].to_str().unwrap()];
+    assert!(stand_ins.iter().all(|node| is_device(node)));
     let smi = |args: &str| {
         let out = Command::new(tree.programs().join("nvidia-smi"))
             .args(args.split(' '))
@@ -200,6 +207,10 @@ fn cut_inside(dir: &Path) {
     let access = Path::new("/proc/driver/nvidia/capabilities/gpu0/mig/gi13/ci0/access");
     smi("mig -cgi 19");
     assert_eq!((seen(), access.exists()), ([[true, false]; 2], false));
+    // No partition has that number.
+    for gone in stand_ins {
+        assert!(fs::symlink_metadata(gone).is_err(), "{gone} is still there");
+    }
     smi("mig -cci");
     assert_eq!((seen(), access.exists()), ([[true, true]; 2], true));
     let text = fs::read_to_string(access).unwrap();

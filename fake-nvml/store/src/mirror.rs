@@ -52,7 +52,21 @@ pub(crate) fn mirror(folder: &Path, state: &Path, machine: &Machine) -> io::Resu
         }
         Err(e) => return Err(e),
     }
-    let (mut written, mut removed) = nodes::mirror(folder, state, machine)?;
+    // Neither keeps the other back.
+    let (files, nodes) = (
+        files(folder, machine),
+        nodes::mirror(folder, state, machine),
+    );
+    let ((written, removed), (made, gone)) = (files?, nodes?);
+    Ok(Mirrored::InLine {
+        written: written + made,
+        removed: removed + gone,
+    })
+}
+
+/// So many capability files were written and removed.
+fn files(folder: &Path, machine: &Machine) -> io::Result<(usize, usize)> {
+    let (mut written, mut removed) = (0, 0);
     for (gpu, wanted) in wanted(machine) {
         let mig = folder.join("capabilities").join(gpu).join("mig");
         for (path, minor) in &wanted {
@@ -71,7 +85,7 @@ pub(crate) fn mirror(folder: &Path, state: &Path, machine: &Machine) -> io::Resu
         }
         removed += sweep(&mig, &wanted)?;
     }
-    Ok(Mirrored::InLine { written, removed })
+    Ok((written, removed))
 }
 
 /// The access files that each GPU should have, by path below its `mig` folder.

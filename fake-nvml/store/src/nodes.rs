@@ -62,7 +62,7 @@ fn follow(folder: &Path, machine: &Machine) -> io::Result<(usize, usize)> {
         };
         // The first ones are every machine's.
         if minor > caps::MONITOR && !wanted.remove(&minor) {
-            fs::remove_file(entry.path())?;
+            remove(&entry.path())?;
             removed += 1;
         }
     }
@@ -86,6 +86,19 @@ fn wanted(machine: &Machine) -> BTreeSet<Minor> {
         }
     }
     minors
+}
+
+/// Removes a node, with the device that may be bound over it in this namespace; the kernel does so in others.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() == io::ErrorKind::ResourceBusy => {
+            let text = CString::new(path.as_os_str().as_bytes())?;
+            // SAFETY: a C string that lives during the call. What it says does not matter: the file goes, or it does not.
+            unsafe { libc::umount2(text.as_ptr(), libc::MNT_DETACH) };
+            fs::remove_file(path)
+        }
+        other => other,
+    }
 }
 
 /// Makes a node: with its number where this process may, else with the number 0:0, which the kernel lets everybody make (since 5.8)
