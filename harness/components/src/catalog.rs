@@ -135,6 +135,15 @@ impl Catalog {
         Ok(self)
     }
 
+    /// With Kubernetes in another minor, `1.36`.
+    ///
+    /// # Errors
+    /// The lock file has no such minor.
+    pub fn with_kubernetes(mut self, minor: &str) -> Result<Self> {
+        self.lock = self.lock.with_kubernetes(minor)?;
+        Ok(self)
+    }
+
     /// The lock file.
     pub fn lock(&self) -> &Lock {
         &self.lock

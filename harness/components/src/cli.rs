@@ -28,6 +28,9 @@ pub struct CatalogArgs {
         global = true
     )]
     pub components_lock: Option<PathBuf>,
+    /// Kubernetes in another minor of the lock file, as 1.36
+    #[arg(long, value_name = "MINOR", global = true)]
+    pub kubernetes: Option<String>,
 }
 
 impl CatalogArgs {
@@ -36,6 +39,10 @@ impl CatalogArgs {
         let catalog = match &self.components_lock {
             Some(file) => Catalog::open(file)?,
             None => Catalog::embedded()?,
+        };
+        let catalog = match &self.kubernetes {
+            Some(minor) => catalog.with_kubernetes(minor)?,
+            None => catalog,
         };
         catalog.with_overrides(Overrides::from_args(&self.component)?)
     }

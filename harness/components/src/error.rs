@@ -93,6 +93,15 @@ pub enum Error {
         known: Vec<String>,
     },
 
+    /// `--kubernetes` names a minor that the lock file does not have.
+    #[error("Kubernetes {asked:?} is not in the lock file\nIt has {known}.")]
+    Kubernetes {
+        /// As asked.
+        asked: String,
+        /// All that there are.
+        known: String,
+    },
+
     /// `--component` without `NAME=PATH`.
     #[error(
         "{given:?} is not NAME=PATH\nWrite it like `--component kubelet=/usr/local/bin/kubelet`."
@@ -279,7 +288,7 @@ impl Error {
     pub fn kind(&self) -> Kind {
         match self {
             Self::Lock { .. } | Self::ReadLock { .. } => Kind::Lock,
-            Self::UnknownComponent { .. } => Kind::UnknownComponent,
+            Self::UnknownComponent { .. } | Self::Kubernetes { .. } => Kind::UnknownComponent,
             Self::OverrideSyntax { .. } | Self::UnusablePath { .. } => Kind::Path,
             Self::NoGo { .. } => Kind::NoGo,
             Self::WrongGo { .. } => Kind::WrongGo,

@@ -2,6 +2,8 @@
 //! It says nothing of what is on the disk: that is `cache`.
 //! Text comes from the embedded or a named file plus the files beside it (Go modules, Python requirements); values go to `catalog`.
 
+mod releases;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -11,6 +13,7 @@ use toml::Spanned;
 
 use crate::error::{Error, Result};
 use crate::modfile::{self, ModFile};
+use releases::Releases;
 
 /// The one version of the format that this program reads.
 const FORMAT: i64 = 1;
@@ -20,6 +23,7 @@ const FORMAT: i64 = 1;
 pub struct Lock {
     components: Vec<Component>,
     go: BTreeMap<String, GoBuild>,
+    releases: Releases,
 }
 
 /// One program.
@@ -249,7 +253,18 @@ impl Lock {
             }
             components.push(component);
         }
+        let mut releases = Releases::new();
+        for (minor, release) in raw.kubernetes {
+            let span = release.span();
+            let release = release.into_inner();
+            let module = go.get(&release.module).map(|(_, module)| module);
+            release
+                .check(&minor, &components, module)
+                .map_err(|problem| at(span, problem))?;
+            releases.insert(minor, release);
+        }
         Ok(Self {
+            releases,
             components,
             go: go
                 .into_iter()
@@ -292,6 +307,8 @@ struct Raw {
     go: BTreeMap<String, Spanned<RawGo>>,
     #[serde(default)]
     component: BTreeMap<String, Spanned<RawComponent>>,
+    #[serde(default)]
+    kubernetes: BTreeMap<String, Spanned<releases::Release>>,
 }
 
 #[derive(Deserialize)]
