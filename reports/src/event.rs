@@ -56,6 +56,13 @@ pub enum What {
     },
     /// What the run turned out to run on, known once the cluster is up.
     EnvironmentKnown(Environment),
+    /// A scenario is not run: this cluster lacks what it needs. No other event of the scenario follows.
+    ScenarioLeftOut {
+        /// Index of the scenario.
+        scenario: usize,
+        /// What is lacking, one line.
+        reason: String,
+    },
     /// A scenario begins.
     ScenarioStarted {
         /// Index into [`RunStarted::scenarios`].

@@ -57,9 +57,14 @@ fn case(results: &Results, scenario: &ScenarioResult) -> TestCase {
             }
             status
         }
-        Outcome::NotRun => match &results.end {
+        Outcome::NotRun => match (&scenario.left_out, &results.end) {
+            (Some(reason), _) => {
+                let mut status = TestCaseStatus::skipped();
+                status.set_message(reason.as_str());
+                status
+            }
             // Not a pass and not a failure of the scenario: the surroundings broke, and CI must turn red.
-            RunEnd::Broken { message } => {
+            (None, RunEnd::Broken { message }) => {
                 let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
                 status
                     .set_message("the run could not go on")

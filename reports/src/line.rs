@@ -1,5 +1,6 @@
 //! Plain lines for logs and CI: one aligned line per operation, nothing that moves.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use crate::event::{Event, Failure, Outcome, PlannedScenario, RunEnd, What};
@@ -142,25 +143,12 @@ impl Lines {
                     self.mark(*outcome)
                 )]
             }
-            What::ScenarioStarted { scenario } => {
-                let Some((number, of, plan)) = self.scenario(*scenario) else {
-                    return Vec::new();
-                };
-                let place = self.paint(DIM, &format!("{}:{}", plan.file, plan.line));
-                let mut lines = Vec::new();
-                let first_of_feature = *scenario == 0
-                    || self
-                        .scenarios
-                        .get(*scenario - 1)
-                        .is_none_or(|before| before.feature != plan.feature);
-                if first_of_feature {
-                    lines.push(String::new());
-                    lines.push(self.paint(BOLD, &plan.feature));
-                }
+            What::ScenarioStarted { scenario } => self.heading(*scenario, &clock),
+            What::ScenarioLeftOut { scenario, reason } => {
+                let mut lines = self.heading(*scenario, &clock);
                 lines.push(format!(
-                    "{clock}  {} {}  {place}",
-                    self.paint(BOLD, &format!("{number}/{of}")),
-                    plan.name
+                    "{clock}  {} not run: {reason}",
+                    self.mark(Outcome::NotRun)
                 ));
                 lines
             }
@@ -231,6 +219,30 @@ impl Lines {
         }
     }
 
+    /// The name of a scenario, below that of its feature where it is the first.
+    fn heading(&self, scenario: usize, clock: &str) -> Vec<String> {
+        let Some((number, of, plan)) = self.scenario(scenario) else {
+            return Vec::new();
+        };
+        let place = self.paint(DIM, &format!("{}:{}", plan.file, plan.line));
+        let mut lines = Vec::new();
+        let first_of_feature = scenario == 0
+            || self
+                .scenarios
+                .get(scenario - 1)
+                .is_none_or(|before| before.feature != plan.feature);
+        if first_of_feature {
+            lines.push(String::new());
+            lines.push(self.paint(BOLD, &plan.feature));
+        }
+        lines.push(format!(
+            "{clock}  {} {}  {place}",
+            self.paint(BOLD, &format!("{number}/{of}")),
+            plan.name
+        ));
+        lines
+    }
+
     fn closing(&self, end: &RunEnd, millis: u64) -> Vec<String> {
         let results = self.recorder.results();
         let mut lines = vec![String::new()];
@@ -258,6 +270,14 @@ impl Lines {
                 }
             }
             lines.push(String::new());
+        }
+        let mut left_out: BTreeMap<&str, usize> = BTreeMap::new();
+        for reason in results.scenarios.iter().filter_map(|it| it.left_out.as_deref()) {
+            *left_out.entry(reason).or_default() += 1;
+        }
+        for (reason, count) in left_out {
+            let word = self.paint(YELLOW, "not run");
+            lines.push(format!("{word} {count} scenario{}: {reason}", plural(count)));
         }
         let totals = results.totals;
         let mut counts = vec![format!("{} passed", totals.passed)];

@@ -94,6 +94,9 @@ pub struct ScenarioResult {
     pub failure: Option<Failure>,
     /// Folder with the evidence, relative to the run folder.
     pub evidence: Option<String>,
+    /// What the cluster lacked, where it was not run for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<String>,
 }
 
 impl ScenarioResult {
@@ -219,6 +222,11 @@ impl Recorder {
                     step.picture = Some(picture.clone());
                 }
             }
+            What::ScenarioLeftOut { scenario, reason } => {
+                if let Some(scenario) = results.scenarios.get_mut(*scenario) {
+                    scenario.left_out = Some(reason.clone());
+                }
+            }
             What::EvidenceKept {
                 scenario, folder, ..
             } => {
@@ -310,6 +318,7 @@ impl ScenarioResult {
                 .collect(),
             failure: None,
             evidence: None,
+            left_out: None,
         }
     }
 }

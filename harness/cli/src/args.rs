@@ -3,8 +3,9 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use components::cli::{CatalogArgs, ComponentsArgs};
+use scenario::GateSet;
 
 /// Proves that GPU sharing works: real Kubernetes, real kubelet, real containerd and the real NVIDIA DRA driver over
 /// fake GPUs, driven by scenarios.
@@ -93,6 +94,39 @@ pub struct TestArgs {
     /// Where programs come from.
     #[command(flatten)]
     pub catalog: CatalogArgs,
+    /// Feature gates.
+    #[command(flatten)]
+    pub gates: GatesArgs,
+}
+
+/// Which feature gates a cluster has.
+#[derive(Debug, Clone, Default, Args)]
+pub struct GatesArgs {
+    /// Feature gates of Kubernetes: its defaults, only what is generally available, or every one of device allocation
+    #[arg(long, value_name = "SET", value_enum, default_value_t = GatesWord::Default)]
+    pub gates: GatesWord,
+}
+
+/// A set of feature gates as it is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum GatesWord {
+    /// As a cluster is that names no gate
+    #[default]
+    Default,
+    /// Only what is generally available
+    Ga,
+    /// Every gate of device allocation that exists
+    Alpha,
+}
+
+impl From<GatesWord> for GateSet {
+    fn from(word: GatesWord) -> Self {
+        match word {
+            GatesWord::Default => GateSet::Default,
+            GatesWord::Ga => GateSet::Ga,
+            GatesWord::Alpha => GateSet::Alpha,
+        }
+    }
 }
 
 /// Arguments of `lint`.
@@ -121,6 +155,9 @@ pub struct UpArgs {
     /// Where programs come from.
     #[command(flatten)]
     pub catalog: CatalogArgs,
+    /// Feature gates.
+    #[command(flatten)]
+    pub gates: GatesArgs,
 }
 
 /// Arguments of `down`.

@@ -11,6 +11,9 @@ pub enum Error {
     /// The cluster refused.
     #[error(transparent)]
     Cluster(#[from] cluster::Error),
+    /// Kubernetes is of a minor whose feature gates nobody here knows.
+    #[error(transparent)]
+    Version(oracle::UnknownVersion),
     /// The selection cannot be understood.
     #[error(transparent)]
     Filter(#[from] scenario::FilterError),

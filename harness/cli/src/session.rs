@@ -9,6 +9,7 @@ use cluster::supervisor::{self, Until};
 use cluster::{Cluster, ClusterSpec, Programs};
 use components::Installed;
 use components::cli::CatalogArgs;
+use oracle::Version;
 use report::{Emitter, Environment, EnvironmentKind, Outcome, What};
 use scenario::{End, NodeWish, ProcessCluster, Testbed};
 
@@ -16,8 +17,20 @@ use crate::Error;
 
 /// Name of the phase in which programs are fetched and built.
 const COMPONENTS: &str = "components";
+/// What the gates of a cluster are taken for where the lock file builds no Kubernetes: all its programs are the user's own.
+const NEWEST: &str = "1.37";
 /// Name of the phase in which the cluster starts.
 const CLUSTER: &str = "cluster";
+
+/// The Kubernetes that these programs are.
+///
+/// # Errors
+/// A lock file that cannot be read, or whose Kubernetes nobody here knows the gates of.
+pub fn version(args: &CatalogArgs) -> Result<Version, Error> {
+    let catalog = args.catalog()?;
+    let minor = catalog.lock().kubernetes().unwrap_or(NEWEST);
+    minor.parse().map_err(Error::Version)
+}
 
 /// Makes sure of every program that a cluster needs.
 ///
@@ -144,6 +157,8 @@ pub struct Wanted {
     pub name: String,
     /// The programs.
     pub installed: Installed,
+    /// What Kubernetes is told to be.
+    pub features: cluster::Features,
     /// The binary that plays the hidden roles; `None` is the running one.
     pub exe: Option<PathBuf>,
 }
@@ -191,6 +206,7 @@ pub async fn start(
         dir: supervisor::run_folder(&wanted.name)?,
         nodes: shapes,
         programs: Programs::from_installed(&wanted.installed)?,
+        features: wanted.features.clone(),
         exe: wanted.exe.clone(),
         image_cache: None,
     };

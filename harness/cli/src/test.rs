@@ -5,8 +5,9 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use futures::FutureExt;
+use oracle::Version;
 use report::{Emitter, FileSinks, Plain, RunEnd, RunStarted, Sink, Terminal, What};
-use scenario::{Exit, Options, Plan, PlannedScenario, Runner, TestbedError, registry};
+use scenario::{Exit, GateSet, Options, Plan, PlannedScenario, Runner, TestbedError, registry};
 
 use crate::args::TestArgs;
 use crate::run_folder::RunFolder;
@@ -15,6 +16,7 @@ use crate::{Error, lint};
 
 pub(crate) fn run(args: &TestArgs) -> Result<ExitCode, Error> {
     let registry = registry();
+    let version = session::version(&args.catalog)?;
     let plan = match lint::load(&registry, &args.select)? {
         Ok(plan) => plan,
         Err(code) => return Ok(code),
@@ -46,10 +48,12 @@ pub(crate) fn run(args: &TestArgs) -> Result<ExitCode, Error> {
             .collect(),
         unselected: plan.unselected,
     }));
+    let set = GateSet::from(args.gates.gates);
     let options = Options {
         fail_fast: args.fail_fast,
         keep_on_failure: args.keep_on_failure,
-        suffix: String::new(),
+        gates: set.gates(version),
+        ..Options::default()
     };
     let runner = Runner::new(
         Rc::new(registry),
@@ -62,7 +66,7 @@ pub(crate) fn run(args: &TestArgs) -> Result<ExitCode, Error> {
         .enable_all()
         .build()
         .map_err(Error::Runtime)?;
-    let end = runtime.block_on(go(args, &folder, &plan, &runner, &emitter, live));
+    let end = runtime.block_on(go(args, version, &folder, &plan, &runner, &emitter, live));
     let exit = exit_of(&end);
     emitter.emit(What::RunFinished {
         end,
@@ -79,6 +83,7 @@ pub(crate) fn run(args: &TestArgs) -> Result<ExitCode, Error> {
 
 async fn go(
     args: &TestArgs,
+    version: Version,
     folder: &RunFolder,
     plan: &Plan,
     runner: &Runner,
@@ -103,6 +108,7 @@ async fn go(
     let wanted = Wanted {
         name: format!("test-{}", folder.run),
         installed,
+        features: GateSet::from(args.gates.gates).features(version),
         exe: None,
     };
     let life = if args.keep_on_failure {
@@ -174,6 +180,13 @@ fn command(args: &TestArgs) -> String {
         if let Some(value) = value {
             words.push(format!("{flag} {value:?}"));
         }
+    }
+    if let Some(minor) = &args.catalog.kubernetes {
+        words.push(format!("--kubernetes {minor}"));
+    }
+    let gates = GateSet::from(args.gates.gates);
+    if gates != GateSet::Default {
+        words.push(format!("--gates {gates}"));
     }
     for (flag, on) in [
         ("--fail-fast", args.fail_fast),

@@ -47,10 +47,12 @@ fn main() -> ExitCode {
         .enumerate()
         .map(|(index, planned)| {
             let worker = Arc::clone(&worker);
+            let lacking = scenario::missing(&planned.scenario.tags, &Options::default().gates);
             Trial::test(planned.scenario.id.clone(), move || {
                 let mut worker = worker.lock().unwrap_or_else(PoisonError::into_inner);
                 worker.get_or_insert_with(Worker::spawn).run(index)
             })
+            .with_ignored_flag(lacking.is_some())
         })
         .collect();
     let conclusion = libtest_mimic::run(&arguments, trials);
@@ -218,6 +220,7 @@ impl Bench {
         let wanted = Wanted {
             name,
             installed,
+            features: cluster::Features::default(),
             exe: None,
         };
         let started = Instant::now();

@@ -82,6 +82,7 @@ fn spec(dir: &Path, programs: Programs) -> ClusterSpec {
         dir: dir.into(),
         nodes: vec![shape("1xA100-SXM4-40GB")],
         programs,
+        features: cluster::Features::default(),
         exe: None,
         image_cache: dir.parent().map(|p| p.join("images")),
     }

@@ -9,6 +9,7 @@ use std::{
 
 use crate::{
     error::Result,
+    features::Features,
     kubeconfig, net,
     pki::{Authority, Subject},
     programs::Programs,
@@ -47,13 +48,21 @@ pub(crate) struct ControlPlane {
 pub(crate) const KUBELET_CLIENT: &str = "kube-apiserver-kubelet-client";
 
 impl ControlPlane {
-    pub(crate) fn lay(dir: &Path, programs: &Programs, authority: &Authority) -> Result<Self> {
+    pub(crate) fn lay(
+        dir: &Path,
+        programs: &Programs,
+        features: &Features,
+        authority: &Authority,
+    ) -> Result<Self> {
         let ca = path(&authority.certificate());
         let localhost: IpAddr = Ipv4Addr::LOCALHOST.into();
         let logs = dir.join("logs");
         let launch = |name: &str, args: Vec<String>| -> Result<Launch> {
             let mut argv = vec![path(programs.path(name)?)];
             argv.extend(args);
+            if name.starts_with("kube-") {
+                argv.extend(features.gates_flag());
+            }
             Ok(Launch {
                 name: name.into(),
                 argv,
@@ -106,7 +115,7 @@ impl ControlPlane {
         let kubelet_client =
             authority.issue(&Subject::user("apiserver-kubelet-client", KUBELET_CLIENT))?;
         let (sa_key, sa_pub) = authority.service_account_keys()?;
-        let apiserver = launch(
+        let mut apiserver = launch(
             "kube-apiserver",
             vec![
                 "--etcd-servers=https://127.0.0.1:2379".into(),
@@ -135,6 +144,7 @@ impl ControlPlane {
                 "--profiling=false".into(),
             ],
         )?;
+        apiserver.argv.extend(features.apis_flag());
 
         let kubeconfig = |file: &str, user: &str| -> Result<String> {
             let identity = authority.issue(&Subject::user(file, user))?;

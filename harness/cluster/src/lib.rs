@@ -6,6 +6,7 @@
 mod control_plane;
 mod error;
 mod evidence;
+mod features;
 pub mod images;
 mod init;
 mod kubeconfig;
@@ -28,6 +29,7 @@ pub mod supervisor;
 mod wait;
 
 pub use error::{Error, Result};
+pub use features::Features;
 pub use programs::Programs;
 pub use progress::{Listener, Progress, Silent};
 pub use roles::dispatch;

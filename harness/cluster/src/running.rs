@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     control_plane::environment,
     error::{Error, Result},
+    features::Features,
     node::{config::NodeDir, host},
     owner::{self, Lifeline, RunFolder},
     programs::Programs,
@@ -33,6 +34,7 @@ pub(crate) struct Record {
     pub name: String,
     pub exe: PathBuf,
     pub programs: Programs,
+    pub features: Features,
     /// The image archive; its folder until it is assembled.
     pub archive: PathBuf,
     pub nodes: Vec<NodeRecord>,
@@ -45,7 +47,7 @@ pub(crate) struct NodeRecord {
 }
 
 /// Version of `cluster.json`.
-pub(crate) const RECORD_VERSION: u32 = 1;
+pub(crate) const RECORD_VERSION: u32 = 2;
 
 /// A cluster that runs. Dropping the one that started it ends it.
 pub struct Running {

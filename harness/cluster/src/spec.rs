@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     error::{Error, Result},
+    features::Features,
     net,
     programs::Programs,
 };
@@ -22,6 +23,8 @@ pub struct ClusterSpec {
     pub nodes: Vec<NodeShape>,
     /// The real programs.
     pub programs: Programs,
+    /// What Kubernetes is told to be.
+    pub features: Features,
     /// The binary that plays the hidden roles; `None` is the running one. It must call [`crate::dispatch`] first.
     pub exe: Option<PathBuf>,
     /// Folder for image archives that outlive a cluster; `None` is `images` in the run folder.
@@ -276,6 +279,7 @@ mod tests {
                 })
                 .collect(),
             programs: Programs::default(),
+            features: Features::default(),
             exe: None,
             image_cache: None,
         }

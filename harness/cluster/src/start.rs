@@ -90,7 +90,7 @@ async fn begin(spec: &ClusterSpec, waiter: &Waiter<'_>) -> Result<(Running, Vec<
         make(&dir.join(below))?;
     }
     let authority = Authority::open(&dir.join("pki"))?;
-    let control_plane = ControlPlane::lay(dir, &spec.programs, &authority)?;
+    let control_plane = ControlPlane::lay(dir, &spec.programs, &spec.features, &authority)?;
 
     // Made out here, so it listens out here, also when its accepting process lives in another network namespace.
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(|e| Error::Environment {
@@ -128,6 +128,7 @@ async fn begin(spec: &ClusterSpec, waiter: &Waiter<'_>) -> Result<(Running, Vec<
         name: spec.name.clone(),
         exe: exe.clone(),
         programs: spec.programs.clone(),
+        features: spec.features.clone(),
         archive: image_cache,
         nodes: vec![],
     };
@@ -256,6 +257,7 @@ pub(crate) async fn start_node(running: &Running, node: &Node, waiter: &Waiter<'
         cluster: &running.dir,
         exe: &record.exe,
         programs: &record.programs,
+        features: &record.features,
         authority: &authority,
         archive: &record.archive,
         driver_root: &driver_root,

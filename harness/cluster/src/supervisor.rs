@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     error::{Error, Result},
+    features::Features,
     owner,
     programs::Programs,
     progress::{Listener, Progress},
@@ -59,6 +60,7 @@ struct Order {
     dir: PathBuf,
     nodes: Vec<NodeShape>,
     programs: Programs,
+    features: Features,
     image_cache: Option<PathBuf>,
     until: Until,
 }
@@ -104,6 +106,7 @@ pub async fn spawn(spec: ClusterSpec, until: Until, listener: &dyn Listener) -> 
         dir: spec.dir,
         nodes: spec.nodes,
         programs: spec.programs,
+        features: spec.features,
         image_cache: spec.image_cache,
         until,
     };
@@ -203,6 +206,7 @@ async fn supervise(order: Order, mut orders: BufReader<io::Stdin>) -> i32 {
         dir: order.dir,
         nodes: order.nodes,
         programs: order.programs,
+        features: order.features,
         exe: None,
         image_cache: order.image_cache,
     };

@@ -111,6 +111,7 @@ impl World {
                 offer: cluster::Offer::default(),
             }],
             programs: programs()?,
+            features: cluster::Features::default(),
             exe: None,
             image_cache: None,
         };

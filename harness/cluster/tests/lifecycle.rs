@@ -92,6 +92,7 @@ fn spec(dir: &Path, programs: Programs) -> ClusterSpec {
         dir: dir.into(),
         nodes: vec![shape("node-1", "1xA100-SXM4-40GB", true)],
         programs,
+        features: cluster::Features::default(),
         exe: None,
         image_cache: None,
     }

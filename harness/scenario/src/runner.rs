@@ -27,7 +27,7 @@ pub type Launch<'a> = Box<
 >;
 
 /// How a run goes on after a failure.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Options {
     /// Stop at the first scenario that fails.
     pub fail_fast: bool,
@@ -35,6 +35,19 @@ pub struct Options {
     pub keep_on_failure: bool,
     /// Ending of namespaces, where several programs share a cluster.
     pub suffix: String,
+    /// The feature gates of the cluster: a scenario that needs another one is not run.
+    pub gates: oracle::Gates,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            fail_fast: false,
+            keep_on_failure: false,
+            suffix: String::new(),
+            gates: oracle::Gates::default_of(oracle::Version::V1_37),
+        }
+    }
 }
 
 /// Runs scenarios of one run.
@@ -100,14 +113,14 @@ impl Runner {
         launch: Launch<'_>,
         stop: watch::Receiver<bool>,
     ) -> RunEnd {
-        if plan.scenarios.is_empty() {
+        let can_run = |planned: &PlannedScenario| self.missing(planned).is_none();
+        let Some(first) = plan.scenarios.iter().find(|it| can_run(it)) else {
+            for (index, planned) in plan.scenarios.iter().enumerate() {
+                self.leave_out(index, planned);
+            }
             return RunEnd::NothingRan;
-        }
-        let first = plan
-            .scenarios
-            .first()
-            .map(|it| self.nodes_of(it))
-            .unwrap_or_default();
+        };
+        let first = self.nodes_of(first);
         let started = Instant::now();
         self.emitter.emit(What::PhaseStarted {
             phase: "cluster".to_owned(),
@@ -133,6 +146,9 @@ impl Runner {
             .emit(What::EnvironmentKnown(testbed.environment()));
         let mut end = RunEnd::Passed;
         for (index, planned) in plan.scenarios.iter().enumerate() {
+            if self.leave_out(index, planned) {
+                continue;
+            }
             match self.scenario(index, planned, &testbed, stop.clone()).await {
                 Verdict::Passed => {}
                 Verdict::Failed(_) => {
@@ -182,6 +198,25 @@ impl Runner {
             detail: detail.to_owned(),
             millis: millis(started),
         });
+    }
+
+    /// Why this scenario cannot run on this cluster.
+    #[must_use]
+    pub fn missing(&self, planned: &PlannedScenario) -> Option<String> {
+        crate::gates::missing(&planned.scenario.tags, &self.options.gates)
+    }
+
+    /// Says so where a scenario cannot run.
+    fn leave_out(&self, index: usize, planned: &PlannedScenario) -> bool {
+        let reason = self.missing(planned);
+        let left_out = reason.is_some();
+        if let Some(reason) = reason {
+            self.emitter.emit(What::ScenarioLeftOut {
+                scenario: index,
+                reason,
+            });
+        }
+        left_out
     }
 
     /// Runs one scenario on a cluster that is up.

@@ -13,6 +13,7 @@ use serde_json::json;
 use crate::{
     control_plane::{environment, inner_server, path},
     error::{Error, Result},
+    features::Features,
     images, kubeconfig, net,
     node::driver::DEVICE_PLUGIN,
     ns::root::{Root, machine_id},
@@ -97,6 +98,7 @@ pub(crate) struct Shared<'a> {
     pub cluster: &'a Path,
     pub exe: &'a Path,
     pub programs: &'a Programs,
+    pub features: &'a Features,
     pub authority: &'a Authority,
     pub archive: &'a Path,
     /// The driver root below the host tree.
@@ -196,7 +198,7 @@ impl NodePrograms {
                     path(shared.programs.path("nvidia-cdi-hook")?)
                 ),
                 format!("--kubeconfig={}", path(&driver_kubeconfig(node, shared)?)),
-                "--feature-gates=DynamicMIG=true".into(),
+                format!("--feature-gates=DynamicMIG={}", shared.features.dynamic_mig),
                 "--kube-api-qps=50".into(),
                 "--kube-api-burst=100".into(),
                 "-v=4".into(),
@@ -261,10 +263,13 @@ fn root(node: &NodeDir, shared: &Shared<'_>, wrapper: &Path, cni_bin: &Path) -> 
         .group("system:nodes")
         .serves(&[&node.name], &[IpAddr::from(node.address())]),
     )?;
+    // It lives in a user namespace, whatever else it is told.
+    let mut gates = shared.features.gates.clone();
+    gates.insert("KubeletInUserNamespace".into(), true);
     let kubelet = json!({
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
-        "featureGates": {"KubeletInUserNamespace": true},
+        "featureGates": gates,
         "address": "0.0.0.0",
         "healthzPort": 0,
         "authentication": {

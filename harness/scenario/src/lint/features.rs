@@ -4,9 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use gherkin::StepType;
+use oracle::Gate;
 
 use crate::document::{Feature, Scenario};
 use crate::finding::Finding;
+use crate::gates;
 use crate::source::SourceFile;
 
 /// Checks all features together.
@@ -26,6 +28,7 @@ pub(crate) fn features(features: &[Feature]) -> Vec<Finding> {
         }
         for scenario in &feature.scenarios {
             findings.extend(assertion(scenario));
+            findings.extend(needs(scenario));
         }
     }
     findings.extend(duplicates(features));
@@ -56,6 +59,30 @@ fn assertion(scenario: &Scenario) -> Option<Finding> {
         .label("no Then below")
         .help("it would pass whatever happens; add at least one `Then …`")
     })
+}
+
+/// A need that nobody knows would be met everywhere.
+fn needs(scenario: &Scenario) -> Vec<Finding> {
+    let unknown = scenario.tags.iter().filter_map(|tag| {
+        let name = tag.strip_prefix(gates::NEEDS)?;
+        gates::named(name).is_none().then_some(name)
+    });
+    unknown
+        .map(|name| {
+            let all = Gate::ALL.iter().map(|gate| gate.name());
+            let near = all.max_by(|a, b| {
+                strsim::jaro_winkler(name, a).total_cmp(&strsim::jaro_winkler(name, b))
+            });
+            Finding::new(
+                "unknown-gate",
+                &scenario.file,
+                scenario.span,
+                format!("the scenario {:?} needs {name:?}, which is no feature gate of device allocation", scenario.name),
+            )
+            .label("tagged so, or its feature is")
+            .help(format!("the most similar one is {}", near.unwrap_or_default()))
+        })
+        .collect()
 }
 
 fn duplicates(features: &[Feature]) -> Vec<Finding> {

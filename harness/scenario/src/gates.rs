@@ -1,0 +1,144 @@
+//! Sets of feature gates that people run, and what a scenario needs of them.
+//! Not here: the gates themselves and their stages (crate `oracle`), nor how a program is told (crate `cluster`).
+
+use std::fmt;
+
+use oracle::{Gate, Gates, Stage, Version};
+
+/// Tags that begin so name a gate that must be on: `@needs:DRAPartitionableDevices`.
+pub(crate) const NEEDS: &str = "@needs:";
+
+/// A set of feature gates.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum GateSet {
+    /// As a cluster is that names no gate.
+    #[default]
+    Default,
+    /// Only what is generally available; every beta and alpha gate is off.
+    Ga,
+    /// Every gate of device allocation that exists, with the API versions it needs.
+    Alpha,
+}
+
+impl GateSet {
+    /// All of them.
+    pub const ALL: [GateSet; 3] = [GateSet::Default, GateSet::Ga, GateSet::Alpha];
+
+    /// As people write it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            GateSet::Default => "default",
+            GateSet::Ga => "ga",
+            GateSet::Alpha => "alpha",
+        }
+    }
+
+    /// The gates of device allocation that are on then.
+    #[must_use]
+    pub fn gates(self, version: Version) -> Gates {
+        match self {
+            GateSet::Default => Gates::default_of(version),
+            GateSet::Ga => Gates::ga_of(version),
+            GateSet::Alpha => Gates::all_of(version),
+        }
+    }
+
+    /// What the programs of a cluster are told for it.
+    #[must_use]
+    pub fn features(self, version: Version) -> cluster::Features {
+        let gates = self.gates(version);
+        let named: Vec<(String, bool)> = match self {
+            GateSet::Default => Vec::new(),
+            GateSet::Ga => [("AllAlpha", false), ("AllBeta", false)]
+                .map(|(name, on)| (name.to_owned(), on))
+                .to_vec(),
+            GateSet::Alpha => gates
+                .iter()
+                .filter(|gate| !gate.stage(version).on_by_default())
+                .map(|gate| (gate.name().to_owned(), true))
+                .collect(),
+        };
+        // Rules for taints are an API that is served by default only since 1.37.
+        let rules = match version {
+            _ if !gates.taint_rules() => None,
+            Version::V1_34 | Version::V1_35 => Some("resource.k8s.io/v1alpha3"),
+            Version::V1_36 => Some("resource.k8s.io/v1beta2"),
+            Version::V1_37 => None,
+        };
+        cluster::Features {
+            gates: named.into_iter().collect(),
+            apis: rules.into_iter().map(str::to_owned).collect(),
+            dynamic_mig: gates.has(Gate::PartitionableDevices),
+        }
+    }
+}
+
+impl fmt::Display for GateSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The gate of this name.
+pub(crate) fn named(name: &str) -> Option<Gate> {
+    Gate::ALL.iter().copied().find(|gate| gate.name() == name)
+}
+
+/// Why a scenario with these tags cannot run where these gates are on; `None` where it can. The lint knows every name.
+#[must_use]
+pub fn missing(tags: &[String], gates: &Gates) -> Option<String> {
+    let version = gates.version();
+    let needed = tags.iter().filter_map(|tag| named(tag.strip_prefix(NEEDS)?));
+    let reasons: Vec<String> = needed
+        .filter(|gate| !gates.has(*gate))
+        .map(|gate| {
+            let stage = match gate.stage(version) {
+                Stage::Absent => "does not exist",
+                Stage::Alpha => "is alpha and off",
+                Stage::BetaOff | Stage::Beta => "is beta and off",
+                Stage::Stable | Stage::Locked => "is off",
+            };
+            format!("needs {gate}, which {stage} in this Kubernetes {version}")
+        })
+        .collect();
+    (!reasons.is_empty()).then(|| reasons.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partitions_need_a_gate_and_the_reason_is_said() {
+        let tags = ["@smoke".to_owned(), "@needs:DRAPartitionableDevices".to_owned()];
+        let why = |version, set: GateSet| missing(&tags, &set.gates(version));
+        assert_eq!(why(Version::V1_37, GateSet::Default), None);
+        assert_eq!(why(Version::V1_34, GateSet::Alpha), None);
+        assert_eq!(
+            why(Version::V1_35, GateSet::Default).as_deref(),
+            Some("needs DRAPartitionableDevices, which is alpha and off in this Kubernetes 1.35")
+        );
+        assert_eq!(
+            why(Version::V1_37, GateSet::Ga).as_deref(),
+            Some("needs DRAPartitionableDevices, which is beta and off in this Kubernetes 1.37")
+        );
+    }
+
+    #[test]
+    fn programs_are_told_what_differs_from_their_defaults() {
+        for version in Version::ALL {
+            assert!(GateSet::Default.features(version).gates.is_empty());
+            let alpha = GateSet::Alpha.features(version);
+            assert!(alpha.dynamic_mig && alpha.gates.values().all(|on| *on), "{version}");
+            let ga = GateSet::Ga.features(version);
+            assert!(!ga.dynamic_mig && ga.gates["AllBeta"] == false && ga.apis.is_empty() , "{version}");
+        }
+        let partitions = "DRAPartitionableDevices";
+        assert!(GateSet::Alpha.features(Version::V1_35).gates.contains_key(partitions));
+        assert!(!GateSet::Alpha.features(Version::V1_36).gates.contains_key(partitions));
+        let apis = |version| GateSet::Alpha.features(version).apis.into_iter().next();
+        assert_eq!(apis(Version::V1_36).as_deref(), Some("resource.k8s.io/v1beta2"));
+        assert_eq!(apis(Version::V1_37), None);
+    }
+}
