@@ -10,6 +10,7 @@ pub mod html;
 mod junit;
 mod line;
 mod log;
+pub mod matrix;
 mod record;
 mod sink;
 mod terminal;

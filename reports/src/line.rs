@@ -272,12 +272,19 @@ impl Lines {
             lines.push(String::new());
         }
         let mut left_out: BTreeMap<&str, usize> = BTreeMap::new();
-        for reason in results.scenarios.iter().filter_map(|it| it.left_out.as_deref()) {
+        for reason in results
+            .scenarios
+            .iter()
+            .filter_map(|it| it.left_out.as_deref())
+        {
             *left_out.entry(reason).or_default() += 1;
         }
         for (reason, count) in left_out {
             let word = self.paint(YELLOW, "not run");
-            lines.push(format!("{word} {count} scenario{}: {reason}", plural(count)));
+            lines.push(format!(
+                "{word} {count} scenario{}: {reason}",
+                plural(count)
+            ));
         }
         let totals = results.totals;
         let mut counts = vec![format!("{} passed", totals.passed)];

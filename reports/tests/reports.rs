@@ -84,7 +84,7 @@ fn picture(partitions: Vec<Partition>, waits: bool) -> Picture {
     }
 }
 
-/// The events of a run of three scenarios: one passes, one fails, one is not reached.
+/// The events of a run of four scenarios: one passes, one fails, one is not reached, one cannot be run.
 fn events() -> Vec<Event> {
     let step = |scenario, step, outcome, millis, failure| What::StepFinished {
         scenario,
@@ -127,6 +127,7 @@ fn events() -> Vec<Event> {
                     "not reached",
                     &[("Given", "a node"), ("Then", "7 pods run")],
                 ),
+                planned("left out", &[("Given", "a node"), ("Then", "7 pods run")]),
             ],
             unselected: 2,
         }),
@@ -207,6 +208,10 @@ fn events() -> Vec<Event> {
             outcome: Outcome::Failed,
             millis: 15_900,
             failure: None,
+        },
+        What::ScenarioLeftOut {
+            scenario: 3,
+            reason: "needs DRAX, which is alpha and off in this Kubernetes 1.35".to_owned(),
         },
         What::Notice {
             text: "the cluster is kept".to_owned(),
@@ -305,7 +310,7 @@ fn the_results_count_and_keep_what_was() {
             results.totals.not_run,
             results.totals.unselected
         ),
-        (1, 1, 1, 2)
+        (1, 1, 2, 2)
     );
     assert_eq!(results.end, RunEnd::Failed);
     assert_eq!(results.scenarios[1].steps[2].outcome, Outcome::NotRun);
@@ -366,6 +371,7 @@ fn the_files_of_a_run() {
         "4g.20gb",
         "held by nobody",
         "not run",
+        "Not run: needs DRAX",
         "Seven small jobs &lt;share&gt;",
     ] {
         assert!(html.contains(word), "{word:?} is missing in the report");
@@ -425,7 +431,9 @@ fn a_broken_run_is_red_in_junit() {
         junit.contains("errors=\"1\"") && junit.contains("etcd ended"),
         "{junit}"
     );
-    assert!(!junit.contains("skipped=\"1\""), "{junit}");
+    // Only what this cluster could not run at all is a skip.
+    assert!(junit.contains("skipped=\"1\""), "{junit}");
+    assert!(!junit.contains("the run stopped before"), "{junit}");
 }
 
 #[test]
@@ -476,4 +484,20 @@ fn the_stream_is_numbered_and_every_sink_gets_all_of_it() {
             [0, 1, 2]
         );
     }
+}
+
+#[test]
+fn several_runs_give_one_table() {
+    let mut other = results();
+    other.scenarios.truncate(2);
+    other.scenarios[1].outcome = Outcome::Passed;
+    let runs = [
+        ("1.35 default".to_owned(), Some(results())),
+        ("1.36 default".to_owned(), None),
+        ("1.37 default".to_owned(), Some(other)),
+    ];
+    let matrix = report::matrix::Matrix::of(&runs);
+    insta::assert_snapshot!("matrix", matrix.markdown());
+    assert_eq!(matrix.columns[0].components["kubelet"], "1.37.2");
+    assert_eq!(matrix.columns[1].end, None);
 }

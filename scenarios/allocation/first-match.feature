@@ -1,4 +1,4 @@
-@allocation
+@allocation @needs:DRAPartitionableDevices
 Feature: First match
   The allocator takes the first device in published order that fits and is free. It neither packs nor scores, so what
   a claim gets is decided by the order in which the driver publishes. A wide class shows it: on an A100 of 40 GB the

@@ -3,7 +3,7 @@ Feature: Pods that load their devices
   Who tests a monitor, an autoscaler or a bill needs cards that are busy. A pod says by the annotation
   fakegpu.sliceproof/load how busy its devices are while it runs; nothing computes, and NVML says so to everybody.
 
-  @smoke
+  @smoke @needs:DRAPartitionableDevices
   Scenario: the load of a pod is on its partition and goes with it
     Given a node with 1 "A100-SXM4-40GB" in MIG mode
     When a pod claims one "2g.10gb" and loads it with "utilization=80,memory=2GiB"

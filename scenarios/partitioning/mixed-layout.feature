@@ -1,4 +1,4 @@
-@partitioning
+@partitioning @needs:DRAPartitionableDevices
 Feature: Partitions of several sizes on one card
   A layout fits when both its compute slices and its memory slices fit, and where a partition may begin is fixed by the
   card. The order in which partitions come decides, too: the allocator takes the first place that is free and never

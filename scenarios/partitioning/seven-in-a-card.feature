@@ -1,4 +1,4 @@
-@partitioning
+@partitioning @needs:DRAPartitionableDevices
 Feature: An A100 cut in seven
   A card of seven compute slices serves seven small jobs at once, and says plainly why it cannot serve an eighth.
 

@@ -3,7 +3,7 @@ Feature: A whole card or its partitions, never both
   From Hopper on the driver offers the card whole and cut at the same time; the counters see to it that nobody gets
   both. On an Ampere card MIG mode decides at boot which of the two there is.
 
-  @smoke
+  @smoke @needs:DRAPartitionableDevices
   Scenario: who holds a whole H100 shares it with nobody
     Given a node with 1 "H100-SXM5-80GB"
     Then the node offers 1 whole card and partitions of each
@@ -20,6 +20,7 @@ Feature: A whole card or its partitions, never both
     When all pods end
     Then the card is whole again
 
+  @needs:DRAPartitionableDevices
   Scenario: one small partition keeps an H100 from being handed out whole
     Given a node with 1 "H100-SXM5-80GB"
     When a pod claims one "1g.10gb"
@@ -37,6 +38,7 @@ Feature: A whole card or its partitions, never both
     When a pod claims one "1g.5gb"
     Then 1 pod waits, and the scheduler says it "cannot allocate all claims"
 
+  @needs:DRAPartitionableDevices
   Scenario: an A100 in MIG mode is offered in partitions and only so
     Given a node with 1 "A100-SXM4-40GB" in MIG mode
     Then the node offers partitions of 1 card and no whole card

@@ -24,6 +24,8 @@ const EXIT_CODES: &str = "Exit codes: 0 all passed, 1 a scenario failed, 2 usage
 pub enum Command {
     /// Run scenarios on a cluster of their own
     Test(TestArgs),
+    /// Run scenarios on several minors of Kubernetes and gate sets, and print one table
+    Matrix(MatrixArgs),
     /// Check feature files without running anything
     Lint(LintArgs),
     /// List every step with what it does and an example
@@ -97,6 +99,29 @@ pub struct TestArgs {
     /// Feature gates.
     #[command(flatten)]
     pub gates: GatesArgs,
+}
+
+/// Arguments of `matrix`.
+#[derive(Debug, Args)]
+pub struct MatrixArgs {
+    /// Which scenarios.
+    #[command(flatten)]
+    pub select: SelectArgs,
+    /// Sets of feature gates, joined by commas
+    #[arg(
+        long,
+        value_name = "SETS",
+        value_enum,
+        value_delimiter = ',',
+        default_value = "default"
+    )]
+    pub gates: Vec<GatesWord>,
+    /// Folder for the table and the run folders [default: as for `test`]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Where programs come from; without --kubernetes every minor of the lock file.
+    #[command(flatten)]
+    pub catalog: CatalogArgs,
 }
 
 /// Which feature gates a cluster has.

@@ -7,6 +7,7 @@ pub mod args;
 mod error;
 mod kubectl;
 mod lint;
+mod matrix;
 pub mod run_folder;
 pub mod session;
 mod signals;
@@ -37,6 +38,7 @@ pub fn main() -> ExitCode {
     let code = match cli.command {
         Command::Test(args) => test::run(&args),
         Command::Lint(args) => lint::run(&args),
+        Command::Matrix(args) => matrix::run(&args),
         Command::Steps => steps::run(),
         Command::Up(args) => up::up(&args),
         Command::Down(args) => up::down(&args),

@@ -39,7 +39,9 @@ impl Features {
 }
 
 fn flag<'a>(name: &str, values: impl Iterator<Item = (&'a String, &'a bool)>) -> Option<String> {
-    let values: Vec<String> = values.map(|(key, value)| format!("{key}={value}")).collect();
+    let values: Vec<String> = values
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
     (!values.is_empty()).then(|| format!("--{name}={}", values.join(",")))
 }
 

@@ -89,7 +89,9 @@ pub(crate) fn named(name: &str) -> Option<Gate> {
 #[must_use]
 pub fn missing(tags: &[String], gates: &Gates) -> Option<String> {
     let version = gates.version();
-    let needed = tags.iter().filter_map(|tag| named(tag.strip_prefix(NEEDS)?));
+    let needed = tags
+        .iter()
+        .filter_map(|tag| named(tag.strip_prefix(NEEDS)?));
     let reasons: Vec<String> = needed
         .filter(|gate| !gates.has(*gate))
         .map(|gate| {
@@ -111,7 +113,10 @@ mod tests {
 
     #[test]
     fn partitions_need_a_gate_and_the_reason_is_said() {
-        let tags = ["@smoke".to_owned(), "@needs:DRAPartitionableDevices".to_owned()];
+        let tags = [
+            "@smoke".to_owned(),
+            "@needs:DRAPartitionableDevices".to_owned(),
+        ];
         let why = |version, set: GateSet| missing(&tags, &set.gates(version));
         assert_eq!(why(Version::V1_37, GateSet::Default), None);
         assert_eq!(why(Version::V1_34, GateSet::Alpha), None);
@@ -130,15 +135,34 @@ mod tests {
         for version in Version::ALL {
             assert!(GateSet::Default.features(version).gates.is_empty());
             let alpha = GateSet::Alpha.features(version);
-            assert!(alpha.dynamic_mig && alpha.gates.values().all(|on| *on), "{version}");
+            assert!(
+                alpha.dynamic_mig && alpha.gates.values().all(|on| *on),
+                "{version}"
+            );
             let ga = GateSet::Ga.features(version);
-            assert!(!ga.dynamic_mig && ga.gates["AllBeta"] == false && ga.apis.is_empty() , "{version}");
+            assert!(
+                !ga.dynamic_mig && !ga.gates["AllBeta"] && ga.apis.is_empty(),
+                "{version}"
+            );
         }
         let partitions = "DRAPartitionableDevices";
-        assert!(GateSet::Alpha.features(Version::V1_35).gates.contains_key(partitions));
-        assert!(!GateSet::Alpha.features(Version::V1_36).gates.contains_key(partitions));
+        assert!(
+            GateSet::Alpha
+                .features(Version::V1_35)
+                .gates
+                .contains_key(partitions)
+        );
+        assert!(
+            !GateSet::Alpha
+                .features(Version::V1_36)
+                .gates
+                .contains_key(partitions)
+        );
         let apis = |version| GateSet::Alpha.features(version).apis.into_iter().next();
-        assert_eq!(apis(Version::V1_36).as_deref(), Some("resource.k8s.io/v1beta2"));
+        assert_eq!(
+            apis(Version::V1_36).as_deref(),
+            Some("resource.k8s.io/v1beta2")
+        );
         assert_eq!(apis(Version::V1_37), None);
     }
 }
