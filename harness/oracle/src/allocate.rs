@@ -3,10 +3,13 @@
 use std::collections::HashMap;
 
 use crate::asks::Prepared;
+use crate::capacity;
+use crate::gates::Gate;
 use crate::menu::Menu;
-use crate::objects::{Claim, Mode, Node};
+use crate::objects::{Ask, Claim, Mode, Node};
+use crate::quirks::Quirk;
 use crate::result;
-use crate::search::{Search, Stop};
+use crate::search::{self, Search, Stop};
 use crate::selectors::{Answers, Said};
 use crate::verdict::{Answer, Failure, Refused, Verdict};
 use crate::world::World;
@@ -125,8 +128,14 @@ fn answer<'w>(
         Err(failure) => return Answer::Failed(failure),
     };
     let count = |ask: usize| all.get(&ask).map_or(0, |devices| devices.len() as u64);
-    if let Some(refused) = prepared.too_many(count) {
-        return Answer::Refused(refused);
+    if let Some((claim, asked)) = prepared.too_many(|_| 0) {
+        return Answer::Failed(Failure::TooMany { claim, asked });
+    }
+    if let Some((claim, asked)) = prepared.too_many(count) {
+        if world.quirks.has(Quirk::AllOverTheLimitEndsTheAttempt) {
+            return Answer::Failed(Failure::TooMany { claim, asked });
+        }
+        return Answer::Refused(Refused::TooMany { claim, asked });
     }
     let mut search = Search::new(world, menu, prepared, answers, how.steps, how.explain);
     let found = search.run(&all);
@@ -146,7 +155,7 @@ fn answer<'w>(
     answer
 }
 
-/// For each request for all devices: those that its selectors admit, in use or not.
+/// For each request for all devices: those that its selectors admit and that have the capacity, in use or not.
 #[allow(clippy::type_complexity)]
 fn all_devices<'w>(
     world: &'w World,
@@ -162,15 +171,39 @@ fn all_devices<'w>(
         .filter(|(_, facts)| facts.ask.mode == Mode::All)
     {
         if let Some(flawed) = menu.flawed.first() {
+            if world.quirks.has(Quirk::AllFromFlawedPoolEndsTheAttempt) {
+                return Err(Failure::AllFromFlawedPool(flawed.clone()));
+            }
             return Ok(Err(Refused::AllFromFlawedPool(flawed.clone())));
         }
         let mut devices = Vec::new();
         for device in &menu.devices {
-            if matches!(answers.ask(world, facts, at, *device)?, Said::Yes) {
+            let admitted = matches!(answers.ask(world, facts, at, *device)?, Said::Yes);
+            let here = world.reaches(menu.node, &world.devices[*device]);
+            if admitted
+                && here
+                && search::waits(world, *device).is_none()
+                && counts(world, facts.ask, *device)
+            {
                 devices.push(*device);
             }
         }
         all.insert(at, devices);
     }
     Ok(Ok(all))
+}
+
+/// Whether a request for all devices counts a device in, by its capacity.
+fn counts(world: &World, ask: &Ask, device: usize) -> bool {
+    if !world.gates.has(Gate::ConsumableCapacity) {
+        return true;
+    }
+    let entry = &world.devices[device];
+    let has = &world.device(entry).facts.capacity;
+    let passed_over =
+        world.quirks.has(Quirk::AllPassesOverFullShares) && world.multiple(entry) && {
+            let out = &world.usage[device].consumed;
+            capacity::shared(has, &ask.capacity, |name| out.get(name)).is_err()
+        };
+    capacity::admits(has, &ask.capacity) && !passed_over
 }

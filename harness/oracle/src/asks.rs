@@ -5,8 +5,8 @@ use std::ops::Range;
 use crate::gates::Gate;
 use crate::limits::RESULTS_PER_CLAIM;
 use crate::names::Name;
-use crate::objects::{Ask, Claim, Class, Mode, Request, Wanted};
-use crate::verdict::{Failure, Refused};
+use crate::objects::{Ask, Claim, ClaimKey, Class, Mode, Must, Request, Wanted};
+use crate::verdict::Failure;
 use crate::world::World;
 
 /// Claims that are wanted together.
@@ -35,6 +35,7 @@ impl<'w> Prepared<'w> {
             asks: Vec::new(),
         };
         for (at, claim) in claims.iter().enumerate() {
+            known_constraints(world, claim)?;
             let mut requests = Vec::new();
             for request in &claim.requests {
                 gates(world, claim, request)?;
@@ -66,7 +67,7 @@ impl<'w> Prepared<'w> {
     }
 
     /// More devices than a result holds, whatever is chosen; `all` says how many a request for all would take.
-    pub(crate) fn too_many(&self, all: impl Fn(usize) -> u64) -> Option<Refused> {
+    pub(crate) fn too_many(&self, all: impl Fn(usize) -> u64) -> Option<(ClaimKey, u64)> {
         for (at, claim) in self.claims.iter().enumerate() {
             let least = |alternatives: &Range<usize>| {
                 let count = |ask: usize| match self.asks[ask].ask.mode {
@@ -80,10 +81,7 @@ impl<'w> Prepared<'w> {
                 .map(least)
                 .fold(0, u64::saturating_add);
             if asked > RESULTS_PER_CLAIM {
-                return Some(Refused::TooMany {
-                    claim: claim.key.clone(),
-                    asked,
-                });
+                return Some((claim.key.clone(), asked));
             }
         }
         None
@@ -108,6 +106,41 @@ fn gates(world: &World, claim: &Claim, request: &Request) -> Result<(), Failure>
         Wanted::Exactly(ask) if ask.admin && !world.gates.has(Gate::AdminAccess) => {
             Err(off(Gate::AdminAccess, "it asks for administrative access"))
         }
+        _ if request.asks().iter().any(|ask| !ask.capacity.is_empty())
+            && !world.gates.has(Gate::ConsumableCapacity)
+            && world.knows(Gate::ConsumableCapacity) =>
+        {
+            Err(off(
+                Gate::ConsumableCapacity,
+                "it asks for amounts of capacity",
+            ))
+        }
+        _ if derives(request) && !world.gates.has(Gate::DerivedAttributes) => {
+            Err(off(Gate::DerivedAttributes, "it has derived attributes"))
+        }
         _ => Ok(()),
     }
+}
+
+/// `distinctAttribute` came with consumable capacity; an allocator from before says that it does not know it.
+fn known_constraints(world: &World, claim: &Claim) -> Result<(), Failure> {
+    let distinct = claim
+        .constraints
+        .iter()
+        .any(|constraint| matches!(constraint.must, Must::Differ(_)));
+    if !distinct || world.knows(Gate::ConsumableCapacity) {
+        return Ok(());
+    }
+    Err(Failure::Gate {
+        claim: claim.key.clone(),
+        request: "constraints".into(),
+        what: format!(
+            "distinctAttribute, which came with {}, is not known to this allocator",
+            Gate::ConsumableCapacity
+        ),
+    })
+}
+
+fn derives(request: &Request) -> bool {
+    request.asks().iter().any(|ask| !ask.derived.is_empty())
 }

@@ -124,26 +124,13 @@ pub(crate) fn share(capacity: &Capacity, asked: Option<Quantity>) -> Option<Quan
     }
 }
 
-/// Whether a device that is given as a whole has what is asked.
-pub(crate) fn whole(
-    has: &BTreeMap<Name, Capacity>,
-    asked: &BTreeMap<Name, Quantity>,
-) -> Result<(), Lack> {
-    for (name, amount) in asked {
-        let Some(capacity) = has.get(name) else {
-            return Err(Lack::Unknown {
-                capacity: name.clone(),
-            });
-        };
-        if capacity.value < *amount {
-            return Err(Lack::TooSmall {
-                capacity: name.clone(),
-                asked: *amount,
-                has: capacity.value,
-            });
-        }
-    }
-    Ok(())
+/// Whether a device has what is asked if nobody else has any of it; a request for all devices passes over those that do not.
+pub(crate) fn admits(has: &BTreeMap<Name, Capacity>, asked: &BTreeMap<Name, Quantity>) -> bool {
+    asked.iter().all(|(name, amount)| {
+        let capacity = has.get(name);
+        let takes = capacity.and_then(|capacity| share(capacity, Some(*amount)));
+        takes.is_some_and(|takes| capacity.is_some_and(|capacity| takes <= capacity.value))
+    })
 }
 
 /// What a share of a device takes of every capacity, if others leave enough.
@@ -159,6 +146,13 @@ pub(crate) fn shared(
     }
     let mut shares = BTreeMap::new();
     for (name, capacity) in has {
+        if let Some(asked) = asked.get(name).filter(|asked| **asked > capacity.value) {
+            return Err(Lack::TooSmall {
+                capacity: name.clone(),
+                asked: *asked,
+                has: capacity.value,
+            });
+        }
         let wanted = asked.get(name).copied();
         let needs = share(capacity, wanted).ok_or_else(|| Lack::Policy {
             capacity: name.clone(),

@@ -8,7 +8,7 @@ use crate::objects::{Attribute, Must, Scalar};
 pub enum Breach {
     /// The device does not have the attribute.
     Missing,
-    /// It has a list, which only counts where list attributes are on.
+    /// It, or one picked before, has a list, which can be compared only where list attributes are on.
     List,
     /// It has nothing in common with those picked before.
     NotCommon {
@@ -29,7 +29,7 @@ impl std::fmt::Display for Breach {
         match self {
             Breach::Missing => f.write_str("it does not have the attribute"),
             Breach::List => {
-                f.write_str("the attribute is a list, and DRAListTypeAttributes is off")
+                f.write_str("the attribute is a list, which cannot be compared while DRAListTypeAttributes is off")
             }
             Breach::NotCommon { has, common } => {
                 write!(f, "it has {has}, those picked before have {common}")
@@ -49,7 +49,10 @@ pub(crate) fn joins(
     let Some(attribute) = attribute else {
         return Err(Breach::Missing);
     };
-    if attribute.is_list() && !lists {
+    if !lists
+        && !before.is_empty()
+        && (attribute.is_list() || before.iter().any(|other| other.is_list()))
+    {
         return Err(Breach::List);
     }
     match must {
@@ -149,7 +152,15 @@ mod tests {
             Ok(()),
             "a scalar is a list of one"
         );
-        assert_eq!(joins(&matching(), Some(&ab), &[], false), Err(Breach::List));
+        assert_eq!(
+            joins(&matching(), Some(&ab), &[&ab], false),
+            Err(Breach::List)
+        );
+        assert_eq!(
+            joins(&matching(), Some(&ab), &[], false),
+            Ok(()),
+            "alone there is nothing to compare"
+        );
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::names::Name;
 use crate::objects::Slice;
 use crate::pool::Pool;
 use crate::quantity::Quantity;
+use crate::quirks::{Quirk, Quirks};
 use crate::version::Version;
 use crate::world::{Entry, Usage};
 
@@ -21,6 +22,8 @@ pub(crate) struct Draws {
     pub(crate) used: Vec<i128>,
     /// Per device: counter and amount.
     of_device: Vec<Vec<(usize, i128)>>,
+    /// Per device that consumes counters: where it does.
+    scope_of_device: Vec<Option<(usize, usize)>>,
     /// Per counter set: the groups of the devices in use on it.
     pub(crate) groups: Vec<OnSet>,
     /// Per device: counter set and the groups it declares.
@@ -33,6 +36,8 @@ pub(crate) struct Counter {
     pub(crate) set: Name,
     pub(crate) name: Name,
     pub(crate) total: i128,
+    /// The pool, and before 1.35 the slice, that it belongs to.
+    scope: (usize, usize),
 }
 
 /// A counter that does not have what a device needs.
@@ -52,6 +57,7 @@ impl Draws {
     pub(crate) fn new(gates: &Gates, pools: &[Pool], slices: &[Slice], devices: &[Entry]) -> Self {
         let mut draws = Draws {
             of_device: vec![vec![]; devices.len()],
+            scope_of_device: vec![None; devices.len()],
             groups_of_device: vec![vec![]; devices.len()],
             ..Draws::default()
         };
@@ -80,6 +86,7 @@ impl Draws {
                             set: set.name.clone(),
                             name: name.clone(),
                             total: total.nanos(),
+                            scope: (pool, slice),
                         });
                     }
                 }
@@ -89,6 +96,7 @@ impl Draws {
         for (at, entry) in devices.iter().enumerate() {
             for consumption in &slices[entry.slice].devices[entry.index].consumes {
                 let (pool, slice) = scope(entry.pool, entry.slice);
+                draws.scope_of_device[at] = Some((pool, slice));
                 let Some(set) = sets.get(&(pool, slice, consumption.counter_set.clone())) else {
                     continue;
                 };
@@ -107,18 +115,22 @@ impl Draws {
         draws
     }
 
-    /// Charges devices that are in use, once each, however many shares are out.
-    pub(crate) fn charge_held(&mut self, usage: &[Usage]) {
-        for (device, _) in usage
-            .iter()
-            .enumerate()
-            .filter(|(_, u)| u.holder.is_some() || u.shares > 0)
-        {
+    /// Charges devices that are in use, once each, however many shares are out. By quirks shares charge nothing,
+    /// and groups that do not go with those before do not count.
+    pub(crate) fn charge_held(&mut self, usage: &[Usage], quirks: &Quirks) {
+        let shares = !quirks.has(Quirk::SharesInUseChargeNoCounters);
+        let mixed = quirks.has(Quirk::MixedGroupsAreIgnored);
+        self.used.fill(0);
+        self.groups.fill(OnSet::Free);
+        let in_use = |usage: &Usage| usage.holder.is_some() || (shares && usage.shares > 0);
+        for (device, _) in usage.iter().enumerate().filter(|(_, usage)| in_use(usage)) {
             for (counter, amount) in &self.of_device[device] {
                 self.used[*counter] += amount;
             }
             for (set, groups) in &self.groups_of_device[device] {
-                self.groups[*set] = self.groups[*set].with(groups);
+                if !mixed || self.groups[*set].admits(groups) {
+                    self.groups[*set] = self.groups[*set].with(groups);
+                }
             }
         }
     }
@@ -131,17 +143,37 @@ impl Draws {
         &self.groups_of_device[device]
     }
 
-    /// The first counter that lacks what the device needs, when `taken` is in use besides.
-    pub(crate) fn shortage(&self, device: usize, used: &[i128]) -> Option<Shortage> {
-        self.of_device[device].iter().find_map(|(counter, amount)| {
-            let known = &self.counters[*counter];
-            let left = known.total - used[*counter];
-            (left < *amount).then(|| Shortage {
+    /// The first counter that lacks what the device needs, when `used` is in use.
+    /// By a quirk a counter of the same pool that is overcommitted counts too.
+    pub(crate) fn shortage(
+        &self,
+        device: usize,
+        used: &[i128],
+        whole_pool: bool,
+    ) -> Option<Shortage> {
+        let lacks = |counter: usize, amount: i128| {
+            let known = &self.counters[counter];
+            let left = known.total - used[counter];
+            (left < amount).then(|| Shortage {
                 set: known.set.clone(),
                 counter: known.name.clone(),
-                needs: Quantity::from_nanos(*amount),
+                needs: Quantity::from_nanos(amount),
                 left: Quantity::from_nanos(left),
             })
+        };
+        let own = self.of_device[device]
+            .iter()
+            .find_map(|(counter, amount)| lacks(*counter, *amount));
+        own.or_else(|| {
+            let scope = self.scope_of_device[device].filter(|_| whole_pool)?;
+            let others = self
+                .counters
+                .iter()
+                .enumerate()
+                .filter(|(_, counter)| counter.scope == scope);
+            others
+                .map(|(at, _)| at)
+                .find_map(|counter| lacks(counter, 0))
         })
     }
 }

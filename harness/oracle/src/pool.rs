@@ -6,17 +6,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::gates::{Gate, Gates};
 use crate::names::Name;
 use crate::objects::{Slice, Span};
+use crate::variant::Variant;
 use crate::version::Version;
 
-/// A pool as the world has it; slices by their index.
+/// A generation of a pool as the world has it; slices by their index.
 #[derive(Clone, Debug)]
 pub(crate) struct Pool {
     pub(crate) driver: Name,
     pub(crate) name: Name,
     pub(crate) generation: i64,
-    /// The slices of the newest generation, in the order in which their devices are looked at.
+    /// The slices of this generation, in the order in which their devices are looked at.
     pub(crate) slices: Vec<usize>,
     pub(crate) flaw: Option<Flaw>,
+    /// Two devices have one name, perhaps on different nodes.
+    pub(crate) twins: bool,
+    /// There is a newer generation, so that nothing is taken from this one.
+    pub(crate) obsolete: bool,
 }
 
 /// Why nothing is taken from a pool.
@@ -51,16 +56,16 @@ impl std::fmt::Display for Flaw {
 }
 
 /// Sorts slices into pools, in the order of the first slice of each.
-pub(crate) fn gather(slices: &[Slice], gates: &Gates, sorted: bool) -> Vec<Pool> {
+pub(crate) fn gather(slices: &[Slice], gates: &Gates, variant: Variant) -> Vec<Pool> {
+    let sorted = variant.sorts_pools(gates.version());
     let mut pools: Vec<Pool> = Vec::new();
-    let mut by_name: BTreeMap<(Name, Name), usize> = BTreeMap::new();
-    for (index, slice) in slices.iter().enumerate() {
-        if !gates.has(Gate::PartitionableDevices)
-            && (!slice.counter_sets.is_empty() || slice.span == Span::PerDevice)
-        {
-            continue;
-        }
-        let key = (slice.driver.clone(), slice.pool.clone());
+    let mut by_name: BTreeMap<(Name, Name, i64), usize> = BTreeMap::new();
+    for (index, slice) in slices
+        .iter()
+        .enumerate()
+        .filter(|(_, slice)| !hides_its_pool(slice, gates))
+    {
+        let key = (slice.driver.clone(), slice.pool.clone(), slice.generation);
         let at = *by_name.entry(key).or_insert_with(|| {
             pools.push(Pool {
                 driver: slice.driver.clone(),
@@ -68,29 +73,54 @@ pub(crate) fn gather(slices: &[Slice], gates: &Gates, sorted: bool) -> Vec<Pool>
                 generation: slice.generation,
                 slices: Vec::new(),
                 flaw: None,
+                twins: false,
+                obsolete: false,
             });
             pools.len() - 1
         });
-        let pool = &mut pools[at];
-        if slice.generation > pool.generation {
-            pool.generation = slice.generation;
-            pool.slices.clear();
-        }
-        if slice.generation == pool.generation {
-            pool.slices.push(index);
-        }
+        pools[at].slices.push(index);
+    }
+    let mut newest: BTreeMap<(Name, Name), i64> = BTreeMap::new();
+    for pool in &pools {
+        let known = newest
+            .entry((pool.driver.clone(), pool.name.clone()))
+            .or_insert(pool.generation);
+        *known = pool.generation.max(*known);
     }
     for pool in &mut pools {
+        pool.obsolete = newest
+            .get(&(pool.driver.clone(), pool.name.clone()))
+            .is_some_and(|newest| *newest > pool.generation);
         if sorted {
             pool.slices
                 .sort_by(|a, b| slices[*a].name.cmp(&slices[*b].name));
         }
         pool.flaw = flaw(pool, slices, gates);
+        pool.twins = twins(pool.slices.iter().map(|index| &slices[*index])).is_some();
+        // In 1.34 counters stand beside devices, and do not keep these from being used.
+        let unheard = gates.version() == Version::V1_34;
+        let partitions = gates.has(Gate::PartitionableDevices);
+        let used = |slice: &Slice| {
+            partitions || !needs_partitions(slice) || (unheard && slice.span != Span::PerDevice)
+        };
+        pool.slices.retain(|index| used(&slices[*index]));
     }
     if sorted {
         pools.sort_by(|a, b| (&a.driver, &a.name).cmp(&(&b.driver, &b.name)));
     }
     pools
+}
+
+/// With groups off a slice that has some does not count: its pool is incomplete, for better nothing than something wrong.
+fn hides_its_pool(slice: &Slice, gates: &Gates) -> bool {
+    let mut consumptions = slice.devices.iter().flat_map(|device| &device.consumes);
+    !gates.has(Gate::DeviceCompatibilityGroups)
+        && consumptions.any(|consumption| !consumption.groups.is_empty())
+}
+
+/// With partitions off such a slice counts, and nothing is taken from it.
+fn needs_partitions(slice: &Slice) -> bool {
+    !slice.counter_sets.is_empty() || slice.span == Span::PerDevice
 }
 
 fn flaw(pool: &Pool, slices: &[Slice], gates: &Gates) -> Option<Flaw> {
@@ -107,18 +137,22 @@ fn flaw(pool: &Pool, slices: &[Slice], gates: &Gates) -> Option<Flaw> {
     contradiction(pool, slices, gates).map(|why| Flaw::Invalid { why })
 }
 
+/// A device name that stands twice in these slices.
+pub(crate) fn twins<'s>(slices: impl Iterator<Item = &'s Slice>) -> Option<&'s Name> {
+    let mut names = BTreeSet::new();
+    slices
+        .flat_map(|slice| &slice.devices)
+        .map(|device| &device.name)
+        .find(|name| !names.insert(*name))
+}
+
 /// The first thing in which the slices of a pool contradict each other or name what is not there.
+/// Device names are another matter: they must differ among the slices that reach a node.
 fn contradiction(pool: &Pool, slices: &[Slice], gates: &Gates) -> Option<String> {
-    let members = || pool.slices.iter().map(|index| &slices[*index]);
-    let mut devices = BTreeSet::new();
-    for device in members().flat_map(|slice| &slice.devices) {
-        if !devices.insert(&device.name) {
-            return Some(format!("two devices are named {}", device.name));
-        }
-    }
     if gates.version() < Version::V1_35 || !gates.has(Gate::PartitionableDevices) {
         return None;
     }
+    let members = || pool.slices.iter().map(|index| &slices[*index]);
     let mut sets = BTreeMap::new();
     for set in members().flat_map(|slice| &slice.counter_sets) {
         if sets.insert(&set.name, set).is_some() {
@@ -133,11 +167,11 @@ fn contradiction(pool: &Pool, slices: &[Slice], gates: &Gates) -> Option<String>
                     device.name, consumption.counter_set
                 ));
             };
-            if let Some(counter) = consumption
+            let unknown = consumption
                 .counters
                 .keys()
-                .find(|counter| !set.counters.contains_key(*counter))
-            {
+                .find(|counter| !set.counters.contains_key(*counter));
+            if let Some(counter) = unknown {
                 return Some(format!(
                     "device {} consumes counter {counter}, which counter set {} has not",
                     device.name, set.name

@@ -3,9 +3,12 @@
 use crate::asks::Prepared;
 use crate::gates::Gate;
 use crate::names::Name;
-use crate::objects::{Node, NodeRequirement, NodeSelector, NodeTerm, Operator, Reach};
+use crate::objects::{Class, Node, NodeRequirement, NodeSelector, NodeTerm, Operator, Reach};
+use crate::quirks::Quirk;
 use crate::search::Pick;
+use crate::variant::Variant;
 use crate::verdict::{Allocation, ConfigSource, Given, GivenConfig};
+use crate::version::Version;
 use crate::world::World;
 
 pub(crate) fn allocations(
@@ -22,7 +25,7 @@ pub(crate) fn allocations(
                 .iter()
                 .map(|pick| given(world, prepared, pick))
                 .collect(),
-            config: config(prepared, at, &picks),
+            config: config(world, prepared, at, &picks),
             node_selector: node_selector(world, node, &picks),
         }
     };
@@ -33,6 +36,14 @@ fn given(world: &World, prepared: &Prepared<'_>, pick: &Pick) -> Given {
     let facts = &prepared.asks[pick.ask];
     let entry = &world.devices[pick.device];
     let device = world.device(entry);
+    // Older allocators copy them only where taints are on.
+    let known = world.gates.has(Gate::DeviceTaints)
+        || match world.gates.version() {
+            Version::V1_34 => false,
+            Version::V1_35 => world.variant != Variant::Stable,
+            _ => true,
+        };
+    let copied = known && !world.quirks.has(Quirk::TolerationsAreNotCopied);
     let binding = world.gates.binding();
     let of_binding = |conditions: &[Name]| if binding { conditions.to_vec() } else { vec![] };
     let optional = world.gates.has(Gate::OptionalNodeOperations);
@@ -40,7 +51,11 @@ fn given(world: &World, prepared: &Prepared<'_>, pick: &Pick) -> Given {
         request: facts.full_name.clone(),
         device: entry.id.clone(),
         admin: facts.ask.admin,
-        tolerations: facts.ask.tolerations.clone(),
+        tolerations: if copied {
+            facts.ask.tolerations.clone()
+        } else {
+            vec![]
+        },
         share: pick.share.is_some(),
         consumed: pick.share.clone().unwrap_or_default(),
         binding_conditions: of_binding(&device.binding_conditions),
@@ -53,40 +68,72 @@ fn given(world: &World, prepared: &Prepared<'_>, pick: &Pick) -> Given {
     }
 }
 
-/// Configuration of the classes of the chosen alternatives, request by request, then that of the claim.
-fn config(prepared: &Prepared<'_>, claim: usize, picks: &[&Pick]) -> Vec<GivenConfig> {
-    let mut given = Vec::new();
-    let mut chosen: Vec<usize> = Vec::new();
-    for alternatives in &prepared.requests[claim] {
-        let Some(ask) = picks
+/// Configuration of the classes of the chosen alternatives, each class once, then that of the claim.
+/// Since 1.37 names are left out where they are those of every request (#139731).
+fn config(
+    world: &World,
+    prepared: &Prepared<'_>,
+    claim: usize,
+    picks: &[&Pick],
+) -> Vec<GivenConfig> {
+    let of_request = |alternatives: &std::ops::Range<usize>| {
+        picks
             .iter()
             .map(|pick| pick.ask)
             .find(|ask| alternatives.contains(ask))
-        else {
-            continue;
-        };
-        chosen.push(ask);
-        let facts = &prepared.asks[ask];
-        given.extend(facts.class.config.iter().map(|opaque| GivenConfig {
+    };
+    let chosen: Vec<usize> = prepared.requests[claim]
+        .iter()
+        .filter_map(of_request)
+        .collect();
+    let names = |ask: &usize, name: &Name| {
+        let facts = &prepared.asks[*ask];
+        *name == facts.request || *name == facts.full_name
+    };
+    let since_1_37 = world.gates.version() >= Version::V1_37;
+    let shorter = |requests: Vec<Name>| {
+        let every = chosen
+            .iter()
+            .all(|ask| requests.iter().any(|name| names(ask, name)));
+        if every && since_1_37 {
+            vec![]
+        } else {
+            requests
+        }
+    };
+    let mut given = Vec::new();
+    let mut classes: Vec<(&Class, Vec<Name>)> = Vec::new();
+    for facts in chosen.iter().map(|ask| &prepared.asks[*ask]) {
+        match classes
+            .iter_mut()
+            .find(|(class, _)| class.name == facts.class.name)
+        {
+            Some((_, requests)) => requests.push(facts.full_name.clone()),
+            None => classes.push((facts.class, vec![facts.full_name.clone()])),
+        }
+    }
+    for (class, requests) in classes {
+        given.extend(class.config.iter().map(|opaque| GivenConfig {
             source: ConfigSource::Class,
-            requests: vec![facts.full_name.clone()],
+            requests: shorter(requests.clone()),
             opaque: opaque.clone(),
         }));
     }
     for (requests, opaque) in &prepared.claims[claim].config {
-        let for_chosen = |ask: &usize| {
-            let facts = &prepared.asks[*ask];
-            requests
-                .iter()
-                .any(|name| *name == facts.request || *name == facts.full_name)
+        let named = chosen
+            .iter()
+            .filter(|ask| requests.iter().any(|name| names(ask, name)))
+            .count();
+        let times = match named {
+            _ if requests.is_empty() => 1,
+            named if world.quirks.has(Quirk::ClaimConfigIsRepeated) => named,
+            named => named.min(1),
         };
-        if requests.is_empty() || chosen.iter().any(for_chosen) {
-            given.push(GivenConfig {
-                source: ConfigSource::Claim,
-                requests: requests.clone(),
-                opaque: opaque.clone(),
-            });
-        }
+        given.extend((0..times).map(|_| GivenConfig {
+            source: ConfigSource::Claim,
+            requests: shorter(requests.clone()),
+            opaque: opaque.clone(),
+        }));
     }
     given
 }

@@ -1,18 +1,20 @@
 //! The search: claims, requests, alternatives and devices in order, with full backtracking; the first full choice wins.
 //! No packing and no score. It runs on one node, over values of its own, and leaves the world as it is.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::asks::{AskFacts, Prepared};
-use crate::capacity;
-use crate::constraints;
+use crate::capacity::{self, Lack};
+use crate::constraints::{self, Breach};
+use crate::forgetful::Memory;
 use crate::gates::Gate;
 use crate::groups::OnSet;
 use crate::limits::RESULTS_PER_CLAIM;
 use crate::menu::Menu;
 use crate::names::Name;
-use crate::objects::{Attribute, Mode};
+use crate::objects::{Attribute, Constraint, Mode, Must, Node};
 use crate::quantity::Quantity;
+use crate::quirks::Quirk;
 use crate::selectors::{Answers, Said};
 use crate::taints;
 use crate::verdict::{Failure, Look, Refusal};
@@ -46,6 +48,9 @@ pub(crate) struct Search<'w, 's> {
     groups: Vec<OnSet>,
     /// Devices picked whole.
     taken: Vec<bool>,
+    memories: HashMap<(usize, usize), Memory>,
+    /// By a quirk: devices that a claim was refused and that count as taken all the same.
+    lost: HashSet<(usize, usize)>,
     steps: u64,
     limit: u64,
     looks: Option<Looks>,
@@ -75,6 +80,8 @@ impl<'w, 's> Search<'w, 's> {
             used: world.draws.used.clone(),
             groups: world.draws.groups.clone(),
             taken: vec![false; world.devices.len()],
+            memories: HashMap::new(),
+            lost: HashSet::new(),
             steps: 0,
             limit,
             looks: explain.then(Looks::default),
@@ -157,21 +164,45 @@ impl<'w, 's> Search<'w, 's> {
             let Some(device) = wanted.get(got) else {
                 return self.request(claim, request + 1, all);
             };
+            let next = if self
+                .world
+                .quirks
+                .has(Quirk::AllInALaterAlternativeGoesOnAsTheFirst)
+            {
+                self.prepared.requests[claim][request].start
+            } else {
+                ask
+            };
             return Ok(self.pick(ask, *device)?
-                && self.onward(|search| search.fill(claim, request, ask, got + 1, 0, all))?);
+                && self.onward(|search| search.fill(claim, request, next, got + 1, 0, all))?);
         }
         if matches!(facts.ask.mode, Mode::Exact(count) if got as u64 >= count) {
             return self.request(claim, request + 1, all);
         }
         let menu = self.menu;
+        let from = if self.world.quirks.has(Quirk::RequestsTryEveryOrder) {
+            0
+        } else {
+            from
+        };
         for (at, device) in menu.devices.iter().enumerate().skip(from) {
+            self.barrier(at)?;
             if self.pick(ask, *device)?
                 && self.onward(|search| search.fill(claim, request, ask, got + 1, at + 1, all))?
             {
                 return Ok(true);
             }
         }
+        self.barrier(menu.devices.len())?;
         Ok(false)
+    }
+
+    /// By a quirk an invalid pool at that place ends the search.
+    fn barrier(&self, at: usize) -> Result<(), Stop> {
+        match self.menu.barriers.iter().find(|(place, _)| *place == at) {
+            Some((_, note)) => Err(Stop::Failed(Failure::InvalidPool(note.clone()))),
+            None => Ok(()),
+        }
     }
 
     /// Goes on with the last pick, and gives it back when that leads nowhere.
@@ -196,10 +227,27 @@ impl<'w, 's> Search<'w, 's> {
                 Ok(true)
             }
             Err(refusal) => {
+                self.ends_the_attempt(ask, device, &refusal)?;
                 self.look(ask, device, Some(refusal));
                 Ok(false)
             }
         }
+    }
+
+    fn ends_the_attempt(&self, ask: usize, device: usize, refusal: &Refusal) -> Result<(), Stop> {
+        let facts = &self.prepared.asks[ask];
+        let quirk = self
+            .world
+            .quirks
+            .has(Quirk::AllThatBreaksAConstraintEndsTheAttempt);
+        if !quirk || facts.ask.mode != Mode::All || !matches!(refusal, Refusal::Constraint { .. }) {
+            return Ok(());
+        }
+        Err(Stop::Failed(Failure::AllBreaksConstraint {
+            claim: self.prepared.claims[facts.claim].key.clone(),
+            request: facts.full_name.clone(),
+            device: self.world.devices[device].id.clone(),
+        }))
     }
 
     fn look(&mut self, ask: usize, device: usize, refusal: Option<Refusal>) {
@@ -223,6 +271,9 @@ impl<'w, 's> Search<'w, 's> {
         if let Some(refusal) = self.in_use(facts, device) {
             return Ok(Err(refusal));
         }
+        if let Some(refusal) = waits(self.world, device) {
+            return Ok(Err(refusal));
+        }
         let said = self
             .answers
             .ask(self.world, facts, ask, device)
@@ -238,48 +289,160 @@ impl<'w, 's> Search<'w, 's> {
         if picked >= RESULTS_PER_CLAIM {
             return Ok(Err(Refusal::DeadEnd));
         }
-        let share = match self.share(facts, device) {
-            Ok(share) => share,
-            Err(lack) => return Ok(Err(Refusal::Capacity(lack))),
-        };
-        if let Some(refusal) = self.counters(device) {
+        if !self
+            .world
+            .reaches(self.menu.node, &self.world.devices[device])
+        {
+            return Ok(Err(Refusal::Elsewhere));
+        }
+        if let Some(refusal) = skips(self.world, self.menu.node, device) {
+            return Ok(Err(refusal));
+        }
+        let share = self.share(facts, device);
+        if facts.ask.mode != Mode::All
+            && let Err(lack) = &share
+        {
+            return Ok(Err(Refusal::Capacity(lack.clone())));
+        }
+        if self.panics(facts, device) {
+            return Err(self.panic_at(facts, device));
+        }
+        if let Some(refusal) = self.draws(device).or_else(|| self.counters(device)) {
             return Ok(Err(refusal));
         }
         let known = self.world.device(&self.world.devices[device]);
         if self.world.gates.has(Gate::DeviceTaints)
             && let Some(taint) = taints::untolerated(&known.taints, &facts.ask.tolerations)
         {
+            self.stay_charged(device);
             return Ok(Err(Refusal::Tainted(taint.clone())));
         }
-        match self.constraints(ask, device)? {
-            Some(refusal) => Ok(Err(refusal)),
-            None => Ok(Ok(share)),
+        if let Some(refusal) = self.constraints(ask, device)? {
+            self.stay_charged(device);
+            return Ok(Err(refusal));
+        }
+        let share = match self.capacity_of_another(facts, device)? {
+            Some(lack) => Err(lack),
+            None => share,
+        };
+        if share.is_err() {
+            self.stay_taken(ask, device);
+        }
+        Ok(share.map_err(Refusal::Capacity))
+    }
+
+    /// By a quirk a device of the slice that has nothing to do with it must have the capacity too.
+    fn capacity_of_another(
+        &self,
+        facts: &AskFacts<'_>,
+        device: usize,
+    ) -> Result<Option<Lack>, Stop> {
+        let on = self.world.gates.has(Gate::ConsumableCapacity);
+        if !on || !self.world.quirks.has(Quirk::CapacityOfAnotherDevice) {
+            return Ok(None);
+        }
+        let of_request = |pick: &&Pick| {
+            pick.claim == facts.claim && self.prepared.asks[pick.ask].request == facts.request
+        };
+        let got = self.picks.iter().filter(of_request).count();
+        let entry = &self.world.devices[device];
+        if got >= self.world.slices[entry.slice].devices.len() {
+            return Err(self.panic_at(facts, device));
+        }
+        Ok(self.share(facts, device - entry.index + got).err())
+    }
+
+    fn panic_at(&self, facts: &AskFacts<'_>, device: usize) -> Stop {
+        Stop::Failed(Failure::Panics {
+            claim: self.prepared.claims[facts.claim].key.clone(),
+            request: facts.full_name.clone(),
+            device: self.world.devices[device].id.clone(),
+        })
+    }
+
+    /// By a quirk a refused device keeps its counters.
+    fn stay_charged(&mut self, device: usize) {
+        if self.world.quirks.has(Quirk::RefusedDevicesStayCharged) && !self.charged(device) {
+            for (counter, amount) in self.world.draws.of(device) {
+                self.used[*counter] += amount;
+            }
+        }
+    }
+
+    /// By a quirk a device refused for its capacity keeps more than its counters.
+    fn stay_taken(&mut self, ask: usize, device: usize) {
+        if !self.world.quirks.has(Quirk::RefusedDevicesStayCharged) {
+            self.forget(ask, usize::MAX);
+            return;
+        }
+        self.stay_charged(device);
+        if !self.world.multiple(&self.world.devices[device]) {
+            self.lost.insert((self.prepared.asks[ask].claim, device));
         }
     }
 
     fn in_use(&self, facts: &AskFacts<'_>, device: usize) -> Option<Refusal> {
-        if facts.ask.admin {
-            return None;
-        }
-        if let Some(holder) = &self.world.usage[device].holder {
+        if let Some(holder) = &self.world.usage[device].holder
+            && !facts.ask.admin
+        {
             return Some(Refusal::InUse { by: holder.clone() });
         }
-        self.taken[device].then_some(Refusal::AlreadyPicked)
+        let beside = self.world.quirks.has(Quirk::WholeBesideShares)
+            || self.world.multiple(&self.world.devices[device]);
+        if self.world.usage[device].shares > 0 && !beside && !facts.ask.admin {
+            return Some(Refusal::SharesInUse);
+        }
+        // Never twice in one claim; between claims of the pod, administrators are in nobody's way.
+        let here = |pick: &Pick| {
+            pick.device == device && pick.share.is_none() && pick.claim == facts.claim
+        };
+        let by_admin = |pick: &Pick| pick.device == device && pick.share.is_none();
+        let blocked = self
+            .world
+            .quirks
+            .has(Quirk::AdministratorsBlockLaterClaimsOfThePod)
+            && self.picks.iter().any(by_admin);
+        let lost = |(claim, lost): &(usize, usize)| {
+            *lost == device && (!facts.ask.admin || *claim == facts.claim)
+        };
+        let taken = (!facts.ask.admin && (self.taken[device] || blocked))
+            || self.picks.iter().any(here)
+            || self.lost.iter().any(lost);
+        taken.then_some(Refusal::AlreadyPicked)
+    }
+
+    fn panics(&self, facts: &AskFacts<'_>, device: usize) -> bool {
+        let draws = !self
+            .world
+            .device(&self.world.devices[device])
+            .consumes
+            .is_empty();
+        self.world.quirks.has(Quirk::AllOverPartitionsPanics)
+            && draws
+            && facts.ask.mode == Mode::All
+            && self.world.gates.has(Gate::PartitionableDevices)
+    }
+
+    /// A partition is left alone while partitions are off.
+    fn draws(&self, device: usize) -> Option<Refusal> {
+        let known = self.world.device(&self.world.devices[device]);
+        let gate = Gate::PartitionableDevices;
+        let draws = !known.consumes.is_empty() && !self.world.gates.has(gate);
+        draws.then(|| Refusal::Gate {
+            what: format!("it consumes counters, but {gate} is off"),
+        })
     }
 
     fn share(
         &self,
         facts: &AskFacts<'_>,
         device: usize,
-    ) -> Result<Option<BTreeMap<Name, Quantity>>, capacity::Lack> {
+    ) -> Result<Option<BTreeMap<Name, Quantity>>, Lack> {
         if !self.world.gates.has(Gate::ConsumableCapacity) {
             return Ok(None);
         }
         let entry = &self.world.devices[device];
         let has = &self.world.device(entry).facts.capacity;
-        if !self.world.multiple(entry) {
-            return capacity::whole(has, &facts.ask.capacity).map(|()| None);
-        }
         let out = &self.world.usage[device].consumed;
         let here = |name: &str| {
             let shares = self
@@ -291,12 +454,14 @@ impl<'w, 's> Search<'w, 's> {
                 .filter_map(|share| share.get(name))
                 .fold(out.get(name), |sum, amount| sum.plus(*amount))
         };
-        capacity::shared(has, &facts.ask.capacity, here).map(Some)
+        let share = capacity::shared(has, &facts.ask.capacity, here)?;
+        Ok(self.world.multiple(entry).then_some(share))
     }
 
     /// Whether the counters of the device are charged already, by another share.
     fn charged(&self, device: usize) -> bool {
         self.world.multiple(&self.world.devices[device])
+            && !self.world.quirks.has(Quirk::EveryShareChargesCounters)
             && (self.world.usage[device].shares > 0
                 || self.picks.iter().any(|pick| pick.device == device))
     }
@@ -305,7 +470,8 @@ impl<'w, 's> Search<'w, 's> {
         if self.charged(device) {
             return None;
         }
-        if let Some(shortage) = self.world.draws.shortage(device, &self.used) {
+        let whole_pool = self.world.quirks.has(Quirk::OvercommitBlocksThePool);
+        if let Some(shortage) = self.world.draws.shortage(device, &self.used, whole_pool) {
             return Some(Refusal::Counter(shortage));
         }
         let refused = self
@@ -323,33 +489,99 @@ impl<'w, 's> Search<'w, 's> {
         let prepared = self.prepared;
         let facts = &prepared.asks[ask];
         let claim = prepared.claims[facts.claim];
-        let lists = self.world.gates.has(Gate::ListTypeAttributes);
         for (index, constraint) in claim.constraints.iter().enumerate() {
             if !constraint.concerns(&facts.request, &facts.full_name) {
                 continue;
             }
-            let name = constraint.attribute();
-            let mine = self.attribute(ask, device, name)?;
-            let mut before = Vec::new();
-            for pick in self.picks.clone() {
-                let other = &prepared.asks[pick.ask];
-                if pick.claim == facts.claim
-                    && constraint.concerns(&other.request, &other.full_name)
-                {
-                    before.extend(self.attribute(pick.ask, pick.device, name)?);
+            let joins = match self.forgets(constraint) {
+                true => {
+                    let mine = self.attribute(ask, device, constraint.attribute())?;
+                    let places = self.world.quirks.has(Quirk::DistinctComparesPlaces);
+                    let memory = self.memories.entry((facts.claim, index)).or_default();
+                    memory.add(
+                        &constraint.must,
+                        &facts.request,
+                        (device, mine.as_ref()),
+                        places,
+                    )
                 }
-            }
-            let before: Vec<&Attribute> = before.iter().collect();
-            if let Err(breach) = constraints::joins(&constraint.must, mine.as_ref(), &before, lists)
-            {
+                false => self.joins(ask, device, constraint)?,
+            };
+            if let Err(breach) = joins {
+                self.forget(ask, index);
                 return Ok(Some(Refusal::Constraint {
                     index,
-                    attribute: name.clone(),
+                    attribute: constraint.attribute().clone(),
                     breach,
                 }));
             }
         }
         Ok(None)
+    }
+
+    /// Whether the device may join those of the claim that the constraint speaks of.
+    fn joins(
+        &mut self,
+        ask: usize,
+        device: usize,
+        constraint: &Constraint,
+    ) -> Result<Result<(), Breach>, Stop> {
+        let prepared = self.prepared;
+        let claim = prepared.asks[ask].claim;
+        let mine = self.attribute(ask, device, constraint.attribute())?;
+        let mut before = Vec::new();
+        for at in 0..self.picks.len() {
+            let (of_claim, other, picked) = (
+                self.picks[at].claim,
+                self.picks[at].ask,
+                self.picks[at].device,
+            );
+            let facts = &prepared.asks[other];
+            if of_claim == claim && constraint.concerns(&facts.request, &facts.full_name) {
+                before.extend(self.attribute(other, picked, constraint.attribute())?);
+            }
+        }
+        let before: Vec<&Attribute> = before.iter().collect();
+        let lists = self.world.gates.has(Gate::ListTypeAttributes);
+        Ok(constraints::joins(
+            &constraint.must,
+            mine.as_ref(),
+            &before,
+            lists,
+        ))
+    }
+
+    /// Whether the constraint works by a memory of its own, by a quirk.
+    fn forgets(&self, constraint: &Constraint) -> bool {
+        match constraint.must {
+            Must::Differ(_) => {
+                self.world.quirks.has(Quirk::DistinctForgetsDevices)
+                    || self.world.quirks.has(Quirk::DistinctComparesPlaces)
+            }
+            Must::Match(_) => {
+                self.world.quirks.has(Quirk::CapacityOfAnotherDevice)
+                    || (self.world.quirks.has(Quirk::MatchedListsStaySmall)
+                        && self.world.gates.has(Gate::ListTypeAttributes))
+            }
+        }
+    }
+
+    /// Takes a device of the ask out of the memories of the first constraints.
+    fn forget(&mut self, ask: usize, before: usize) {
+        let facts = &self.prepared.asks[ask];
+        for (index, constraint) in self.prepared.claims[facts.claim]
+            .constraints
+            .iter()
+            .enumerate()
+            .take(before)
+        {
+            if constraint.concerns(&facts.request, &facts.full_name)
+                && self.forgets(constraint)
+                && let Some(memory) = self.memories.get_mut(&(facts.claim, index))
+            {
+                memory.give_back(&facts.request);
+            }
+        }
     }
 
     /// A device's attribute as constraints see it: the claim's derived one hides the published one.
@@ -409,8 +641,12 @@ impl<'w, 's> Search<'w, 's> {
 
     fn give_back(&mut self) {
         let Some(pick) = self.picks.pop() else { return };
+        self.forget(pick.ask, usize::MAX);
+        self.lost.remove(&(pick.claim, pick.device));
         if pick.charges {
-            for (counter, amount) in self.world.draws.of(pick.device) {
+            let keeps =
+                pick.share.is_some() && self.world.quirks.has(Quirk::RefusedDevicesStayCharged);
+            for (counter, amount) in self.world.draws.of(pick.device).iter().filter(|_| !keeps) {
                 self.used[*counter] -= amount;
             }
             for (set, before) in pick.groups_before.into_iter().rev() {
@@ -421,4 +657,44 @@ impl<'w, 's> Search<'w, 's> {
             self.taken[pick.device] = false;
         }
     }
+}
+
+/// A device with conditions is left alone while they are off.
+pub(crate) fn waits(world: &World, device: usize) -> Option<Refusal> {
+    let waits = !world
+        .device(&world.devices[device])
+        .binding_conditions
+        .is_empty()
+        && !world.gates.binding();
+    let gate = Gate::DeviceBindingConditions;
+    waits.then(|| Refusal::Gate {
+        what: format!("it has binding conditions, but {gate} is off"),
+    })
+}
+
+/// A device that skips calls to its node is left alone where the node does not declare that it knows of this (KEP-5945).
+fn skips(world: &World, node: &Node, device: usize) -> Option<Refusal> {
+    let gate = Gate::OptionalNodeOperations;
+    if world.slices[world.devices[device].slice]
+        .skip_node_operations
+        .is_empty()
+        || !world.knows(gate)
+    {
+        return None;
+    }
+    if !world.gates.has(gate) {
+        return Some(Refusal::Gate {
+            what: format!("it skips operations of the node, but {gate} is off"),
+        });
+    }
+    let declared = node
+        .declared_features
+        .iter()
+        .any(|feature| &**feature == gate.name());
+    (!declared).then(|| Refusal::Gate {
+        what: format!(
+            "it skips operations of the node, and node {} does not declare {gate}",
+            node.name
+        ),
+    })
 }

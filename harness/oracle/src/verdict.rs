@@ -78,13 +78,7 @@ impl fmt::Display for Refused {
                     note.driver, note.pool, note.flaw
                 )
             }
-            Refused::TooMany { claim, asked } => {
-                write!(
-                    f,
-                    "claim {claim} asks for {asked} devices; a claim's result holds {}",
-                    crate::limits::RESULTS_PER_CLAIM
-                )
-            }
+            Refused::TooMany { claim, asked } => too_many(f, claim, *asked),
         }
     }
 }
@@ -119,6 +113,35 @@ pub enum Failure {
         /// What is used and which gate it needs.
         what: String,
     },
+    /// A quirk: a request for all devices meets a pool that is not whole or not sound.
+    AllFromFlawedPool(PoolNote),
+    /// A quirk: a request for all devices meets one that breaks a constraint.
+    AllBreaksConstraint {
+        /// The claim.
+        claim: ClaimKey,
+        /// The request.
+        request: Name,
+        /// The device.
+        device: DeviceId,
+    },
+    /// A quirk: the search comes to a pool that is not sound.
+    InvalidPool(PoolNote),
+    /// A quirk: the allocator panics.
+    Panics {
+        /// The claim.
+        claim: ClaimKey,
+        /// The request.
+        request: Name,
+        /// The device.
+        device: DeviceId,
+    },
+    /// More devices than a claim's result can hold, whatever is chosen.
+    TooMany {
+        /// The claim.
+        claim: ClaimKey,
+        /// At least so many are asked.
+        asked: u64,
+    },
     /// A request names nothing that can be asked.
     EmptyRequest {
         /// The claim.
@@ -151,6 +174,38 @@ impl fmt::Display for Failure {
                 device: None,
                 error,
             } => write!(f, "{owner}: {error}"),
+            Failure::AllFromFlawedPool(note) => write!(
+                f,
+                "a request asks for all devices, and pool {}/{} is {}; this Kubernetes gives up on all nodes",
+                note.driver, note.pool, note.flaw
+            ),
+            Failure::AllBreaksConstraint {
+                claim,
+                request,
+                device,
+            } => write!(
+                f,
+                "claim {claim}, request {request} asks for all devices, and {device} breaks a constraint; \
+                 this Kubernetes gives up on all nodes"
+            ),
+            Failure::InvalidPool(note) => {
+                write!(
+                    f,
+                    "pool {}/{} is {}; this Kubernetes gives up on all nodes",
+                    note.driver, note.pool, note.flaw
+                )
+            }
+            Failure::TooMany { claim, asked } => too_many(f, claim, *asked),
+            Failure::Panics {
+                claim,
+                request,
+                device,
+            } => {
+                write!(
+                    f,
+                    "claim {claim}, request {request}: this Kubernetes panics at {device}"
+                )
+            }
             Failure::Gate {
                 claim,
                 request,
@@ -240,6 +295,8 @@ pub enum Refusal {
         /// The claim.
         by: ClaimKey,
     },
+    /// Shares of it are in use, and it cannot be shared any more.
+    SharesInUse,
     /// Another request of the same attempt has it.
     AlreadyPicked,
     /// A selector does not hold.
@@ -274,6 +331,8 @@ pub enum Refusal {
         /// What, and which gate it needs.
         what: String,
     },
+    /// It is not for this node.
+    Elsewhere,
     /// It was taken and given back, for with it the rest could not be fulfilled.
     DeadEnd,
 }
@@ -282,6 +341,9 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::InUse { by } => write!(f, "in use by claim {by}"),
+            Refusal::SharesInUse => {
+                f.write_str("shares of it are in use, and it cannot be shared any more")
+            }
             Refusal::AlreadyPicked => f.write_str("already picked for another request"),
             Refusal::Selector { owner, expression } => {
                 write!(f, "selector of {owner} does not hold: {expression}")
@@ -313,9 +375,18 @@ impl fmt::Display for Refusal {
                 breach,
             } => write!(f, "constraint {index} on {attribute}: {breach}"),
             Refusal::Gate { what } => f.write_str(what),
+            Refusal::Elsewhere => f.write_str("it is not for this node"),
             Refusal::DeadEnd => {
                 f.write_str("taken and given back: with it the rest cannot be fulfilled")
             }
         }
     }
+}
+
+fn too_many(f: &mut fmt::Formatter<'_>, claim: &ClaimKey, asked: u64) -> fmt::Result {
+    let limit = crate::limits::RESULTS_PER_CLAIM;
+    write!(
+        f,
+        "claim {claim} asks for {asked} devices; a claim's result holds {limit}"
+    )
 }

@@ -10,6 +10,7 @@ use crate::gates::{Gate, Gates};
 use crate::names::{DeviceId, Name};
 use crate::objects::{Claim, ClaimKey, Class, Device, Node, Reach, Rule, Slice, Span};
 use crate::pool::{self, Pool};
+use crate::quirks::Quirks;
 use crate::taints;
 use crate::variant::Variant;
 
@@ -32,6 +33,7 @@ pub struct Setup {
 #[derive(Debug)]
 pub struct World {
     pub(crate) gates: Gates,
+    pub(crate) quirks: Quirks,
     pub(crate) variant: Variant,
     pub(crate) slices: Vec<Slice>,
     pub(crate) classes: BTreeMap<Name, Class>,
@@ -71,7 +73,7 @@ impl World {
         if gates.taint_rules() {
             taints::apply(&setup.rules, &mut slices);
         }
-        let pools = pool::gather(&slices, &gates, variant.sorts_pools(gates.version()));
+        let pools = pool::gather(&slices, &gates, variant);
         let devices: Vec<Entry> = pools
             .iter()
             .enumerate()
@@ -81,6 +83,7 @@ impl World {
         let usage = usage(&setup.claims, &devices, &gates);
         let mut world = World {
             gates,
+            quirks: Quirks::none(),
             variant,
             slices,
             classes: setup
@@ -94,8 +97,16 @@ impl World {
             draws,
             usage,
         };
-        world.draws.charge_held(&world.usage);
+        world.draws.charge_held(&world.usage, &Quirks::none());
         world
+    }
+
+    /// The same world, with what the real allocator does otherwise than documented.
+    #[must_use]
+    pub fn with_quirks(mut self, quirks: Quirks) -> Self {
+        self.draws.charge_held(&self.usage, &quirks);
+        self.quirks = quirks;
+        self
     }
 
     /// What selectors may use with these gates.
@@ -114,6 +125,11 @@ impl World {
     /// The allocator at work.
     pub fn variant(&self) -> Variant {
         self.variant
+    }
+
+    /// Whether the allocator at work knows of the gate, on or off. What it does not know it passes over in silence.
+    pub(crate) fn knows(&self, gate: Gate) -> bool {
+        self.variant.supports(self.gates.version()).contains(&gate)
     }
 
     /// The nodes.

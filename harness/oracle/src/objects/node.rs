@@ -11,6 +11,8 @@ pub struct Node {
     pub name: Name,
     /// Its labels.
     pub labels: BTreeMap<Name, Name>,
+    /// The features that its kubelet declares.
+    pub declared_features: Vec<Name>,
 }
 
 /// Terms, one of which must hold.
@@ -108,6 +110,7 @@ mod tests {
         Node {
             name: "n1".into(),
             labels: [("zone".into(), "a".into()), ("gpus".into(), "8".into())].into(),
+            declared_features: vec![],
         }
     }
 

@@ -284,6 +284,12 @@ impl Node {
         Node {
             name: name(from.metadata.name.as_deref().unwrap_or_default()),
             labels,
+            declared_features: names(
+                &from
+                    .status
+                    .as_ref()
+                    .and_then(|status| status.declared_features.clone()),
+            ),
         }
     }
 }

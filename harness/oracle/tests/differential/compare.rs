@@ -1,0 +1,156 @@
+//! Both sides asked, and what counts as the same. Pool order is specified since 1.36 but for `stable`; elsewhere any will do.
+
+use k8s_openapi::api::core::v1::Node as ApiNode;
+use k8s_openapi::api::resource::v1 as api;
+use oracle::objects::{Claim, Class, Node, Slice};
+use oracle::{Answer, How, Quirks, Setup, World};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::allocator::{Allocator, Said};
+use crate::form;
+use crate::generate::Case;
+
+const HOW: How = How {
+    steps: 300_000,
+    explain: false,
+};
+
+/// Every answer that the oracle holds right; an error if the case cannot be read.
+pub(crate) fn oracle(case: &Case) -> Result<Vec<Said>, String> {
+    oracle_with(case, Quirks::none())
+}
+
+/// Every answer with quirks of the real allocator.
+pub(crate) fn oracle_with(case: &Case, quirks: Quirks) -> Result<Vec<Said>, String> {
+    let dialect = World::dialect(&case.gates);
+    let mistake = |error: oracle::objects::Mistake| error.to_string();
+    let slices: Vec<api::ResourceSlice> = objects(&case.objects["slices"])?;
+    let classes: Vec<api::DeviceClass> = objects(&case.objects["classes"])?;
+    let claims: Vec<api::ResourceClaim> = objects(&case.objects["claims"])?;
+    let wanted: Vec<api::ResourceClaim> = objects(&case.objects["wanted"])?;
+    let named = case.objects["node"]["metadata"]["name"].is_string();
+    let asks = wanted.iter().all(|claim| {
+        claim
+            .spec
+            .as_ref()
+            .is_some_and(|spec| spec.devices.as_ref().is_some_and(asks))
+    });
+    if !named || wanted.is_empty() || !asks {
+        return Err("the case asks for nothing".to_owned());
+    }
+    let node: ApiNode =
+        serde_json::from_value(case.objects["node"].clone()).map_err(|error| error.to_string())?;
+    let setup = Setup {
+        slices: slices
+            .iter()
+            .map(Slice::read)
+            .collect::<Result<_, _>>()
+            .map_err(mistake)?,
+        classes: classes
+            .iter()
+            .map(|class| Class::read(class, dialect))
+            .collect::<Result<_, _>>()
+            .map_err(mistake)?,
+        claims: claims
+            .iter()
+            .map(|claim| Claim::read(claim, dialect))
+            .collect::<Result<_, _>>()
+            .map_err(mistake)?,
+        nodes: vec![Node::read(&node)],
+        rules: vec![],
+    };
+    let wanted: Vec<Claim> = wanted
+        .iter()
+        .map(|claim| Claim::read(claim, dialect))
+        .collect::<Result<_, _>>()
+        .map_err(mistake)?;
+    let wanted: Vec<&Claim> = wanted.iter().collect();
+    let world = World::new(setup, case.gates.clone(), Some(case.variant)).with_quirks(quirks);
+    let node = world.nodes().first().ok_or("the case has no node")?;
+    let verdicts = oracle::allocate_in_any_order(&world, &wanted, node, HOW);
+    Ok(verdicts
+        .iter()
+        .map(|verdict| said(&verdict.answer))
+        .collect())
+}
+
+fn asks(devices: &api::DeviceClaim) -> bool {
+    devices
+        .requests
+        .as_ref()
+        .is_some_and(|requests| !requests.is_empty())
+}
+
+fn objects<T: DeserializeOwned>(list: &Value) -> Result<Vec<T>, String> {
+    match list {
+        Value::Null => Ok(vec![]),
+        list => serde_json::from_value(list.clone()).map_err(|error| error.to_string()),
+    }
+}
+
+fn said(answer: &Answer) -> Said {
+    match answer {
+        Answer::Allocated(allocations) => Said::Allocated(json!(
+            allocations.iter().map(form::of_oracle).collect::<Vec<_>>()
+        )),
+        Answer::Refused(refused) => Said::No(refused.to_string()),
+        Answer::Failed(failure) => Said::Error(failure.to_string()),
+        Answer::GaveUp { .. } => Said::TooLong,
+    }
+}
+
+/// A case on which the two sides differ.
+#[derive(Debug)]
+pub(crate) struct Difference {
+    pub(crate) allocator: Said,
+    pub(crate) oracle: Vec<Said>,
+}
+
+impl Difference {
+    /// What kind of difference it is, so that shrinking does not end at another one.
+    pub(crate) fn kind(&self) -> (u8, Vec<u8>) {
+        let number = |said: &Said| match said {
+            Said::Allocated(_) => 0,
+            Said::No(_) => 1,
+            Said::Error(_) => 2,
+            Said::TooLong => 3,
+        };
+        let mut right: Vec<u8> = self.oracle.iter().map(number).collect();
+        right.dedup();
+        (number(&self.allocator), right)
+    }
+}
+
+/// What came of asking both.
+pub(crate) struct Compared {
+    pub(crate) right: Vec<Said>,
+    pub(crate) difference: Option<Difference>,
+}
+
+/// Asks both; an error when the case cannot be asked.
+pub(crate) fn compare(case: &Case, allocator: &mut Allocator) -> Result<Compared, String> {
+    let right = oracle(case)?;
+    let real = allocator.ask(case).map_err(|error| error.to_string())?;
+    let same = any_agrees(&right, &real);
+    let difference = (!same).then(|| Difference {
+        allocator: real,
+        oracle: right.clone(),
+    });
+    Ok(Compared { right, difference })
+}
+
+/// Whether one of the answers is the allocator's.
+pub(crate) fn any_agrees(right: &[Said], real: &Said) -> bool {
+    right.iter().any(|right| agree(right, real))
+}
+
+/// Texts are not compared, nor is what either side gave up on.
+fn agree(right: &Said, real: &Said) -> bool {
+    match (right, real) {
+        (Said::Allocated(right), Said::Allocated(real)) => right == real,
+        (Said::No(_), Said::No(_)) | (Said::Error(_), Said::Error(_)) => true,
+        (Said::TooLong, _) | (_, Said::TooLong) => true,
+        _ => false,
+    }
+}
