@@ -148,15 +148,18 @@ fn power_limits_of_a_scope_are_those_of_the_captures() {
     );
     assert_eq!(limits(0, 0), watts([200, 1200, 1200, 900, 900]));
     assert_eq!(limits(0, 1), watts([500, 2500, 2500, 2500, 2500]));
-    // Mean and moment, of the module and of the memory, to the watt and the ripple.
-    let drawn = |index, scope| {
-        [185, 186]
-            .map(|id| field(&nvml, index, id, scope).map(|(kind, power)| (kind, power / 4000)))
+    // Mean and moment, of the module and of the memory. The ripple moves the card's power by two steps of half a watt at most.
+    const RIPPLE: u64 = 1000;
+    let drawn = |index, scope, watts: u64| {
+        [185, 186].map(|id| {
+            let (kind, power) = field(&nvml, index, id, scope)?;
+            Ok::<_, u32>((kind, power.abs_diff(watts * 1000) <= RIPPLE))
+        })
     };
-    assert_eq!(drawn(0, 1), [Ok((INT, 467 / 4)); 2]);
-    assert_eq!(drawn(0, 2), [Ok((INT, 30 / 4)), Err(NOT_SUPPORTED)]);
-    assert_eq!(drawn(1, 1), [Err(NOT_SUPPORTED); 2]);
-    assert_eq!(drawn(1, 2), [Ok((INT, 33 / 4)), Err(NOT_SUPPORTED)]);
+    assert_eq!(drawn(0, 1, 467), [Ok((INT, true)); 2]);
+    assert_eq!(drawn(0, 2, 30), [Ok((INT, true)), Err(NOT_SUPPORTED)]);
+    assert_eq!(drawn(1, 1, 0), [Err(NOT_SUPPORTED); 2]);
+    assert_eq!(drawn(1, 2, 33), [Ok((INT, true)), Err(NOT_SUPPORTED)]);
 }
 
 #[test]
