@@ -60,9 +60,6 @@ impl ControlPlane {
         let launch = |name: &str, args: Vec<String>| -> Result<Launch> {
             let mut argv = vec![path(programs.path(name)?)];
             argv.extend(args);
-            if name.starts_with("kube-") {
-                argv.extend(features.gates_flag());
-            }
             Ok(Launch {
                 name: name.into(),
                 argv,
@@ -115,7 +112,7 @@ impl ControlPlane {
         let kubelet_client =
             authority.issue(&Subject::user("apiserver-kubelet-client", KUBELET_CLIENT))?;
         let (sa_key, sa_pub) = authority.service_account_keys()?;
-        let mut apiserver = launch(
+        let apiserver = launch(
             "kube-apiserver",
             vec![
                 "--etcd-servers=https://127.0.0.1:2379".into(),
@@ -144,7 +141,6 @@ impl ControlPlane {
                 "--profiling=false".into(),
             ],
         )?;
-        apiserver.argv.extend(features.apis_flag());
 
         let kubeconfig = |file: &str, user: &str| -> Result<String> {
             let identity = authority.issue(&Subject::user(file, user))?;
@@ -190,12 +186,21 @@ impl ControlPlane {
                 "--profiling=false".into(),
             ],
         )?;
-        Ok(ControlPlane {
+        let mut plane = ControlPlane {
             etcd,
             apiserver,
             controller_manager,
             scheduler,
-        })
+        };
+        for kubernetes in [
+            &mut plane.apiserver,
+            &mut plane.controller_manager,
+            &mut plane.scheduler,
+        ] {
+            kubernetes.argv.extend(features.gates_flag());
+        }
+        plane.apiserver.argv.extend(features.apis_flag());
+        Ok(plane)
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) struct Release {
 }
 
 impl Release {
-    /// These components as this release has them, checked against its go.mod.
+    /// These components as this release has them.
     fn of(&self, components: &[Component]) -> Vec<Component> {
         let mut components = components.to_vec();
         for component in &mut components {
@@ -75,10 +75,16 @@ impl Lock {
     /// The minor of Kubernetes that the components have, `1.37`; `None` where none is built from Kubernetes' module.
     #[must_use]
     pub fn kubernetes(&self) -> Option<&str> {
-        let ours = self.components.iter().find(|component| {
-            matches!(&component.source, Source::Go(source) if source.module.starts_with(FOLDER))
-        });
-        ours.map(|component| minor_of(&component.version))
+        let ours = |module: &str| {
+            module == FOLDER
+                || self
+                    .releases
+                    .values()
+                    .any(|release| release.module == module)
+        };
+        let mut components = self.components.iter();
+        let found = components.find(|it| matches!(&it.source, Source::Go(go) if ours(&go.module)));
+        found.map(|component| minor_of(&component.version))
     }
 
     /// The minors that [`Lock::with_kubernetes`] takes, oldest first.
