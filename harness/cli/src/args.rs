@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand};
 use components::cli::{CatalogArgs, ComponentsArgs};
 use scenario::GateSet;
 
@@ -111,11 +112,11 @@ pub struct MatrixArgs {
     #[arg(
         long,
         value_name = "SETS",
-        value_enum,
+        value_parser = gate_set(),
         value_delimiter = ',',
-        default_value = "default"
+        default_value = GateSet::Default.name()
     )]
-    pub gates: Vec<GatesWord>,
+    pub gates: Vec<GateSet>,
     /// Folder for the table and the run folders [default: as for `test`]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -128,30 +129,13 @@ pub struct MatrixArgs {
 #[derive(Debug, Clone, Default, Args)]
 pub struct GatesArgs {
     /// Feature gates of Kubernetes: its defaults, only what is generally available, or every one of device allocation
-    #[arg(long, value_name = "SET", value_enum, default_value_t = GatesWord::Default)]
-    pub gates: GatesWord,
+    #[arg(long, value_name = "SET", value_parser = gate_set(), default_value_t)]
+    pub gates: GateSet,
 }
 
-/// A set of feature gates as it is written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum GatesWord {
-    /// As a cluster is that names no gate
-    #[default]
-    Default,
-    /// Only what is generally available
-    Ga,
-    /// Every gate of device allocation that exists
-    Alpha,
-}
-
-impl From<GatesWord> for GateSet {
-    fn from(word: GatesWord) -> Self {
-        match word {
-            GatesWord::Default => GateSet::Default,
-            GatesWord::Ga => GateSet::Ga,
-            GatesWord::Alpha => GateSet::Alpha,
-        }
-    }
+/// A set of feature gates by its name.
+fn gate_set() -> impl TypedValueParser<Value = GateSet> {
+    PossibleValuesParser::new(GateSet::ALL.map(GateSet::name)).try_map(|name| name.parse())
 }
 
 /// Arguments of `lint`.

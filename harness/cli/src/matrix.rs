@@ -1,7 +1,6 @@
 //! `sliceproof matrix`: the same scenarios on several Kubernetes minors and gate sets, a run of `sliceproof test` each.
 
 use std::ffi::OsString;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, ExitStatus};
 
@@ -9,12 +8,12 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use report::Results;
 use report::matrix::Matrix;
-use scenario::{Exit, GateSet};
+use scenario::{Exit, GateSet, registry};
 use tokio::sync::watch;
 
-use crate::Error;
 use crate::args::MatrixArgs;
 use crate::run_folder::RunFolder;
+use crate::{Error, lint};
 
 /// One run to make.
 struct Wanted {
@@ -29,23 +28,26 @@ impl Wanted {
 }
 
 pub(crate) fn run(args: &MatrixArgs) -> Result<ExitCode, Error> {
-    let catalog = args.catalog.catalog()?;
-    let minors = match &args.catalog.kubernetes {
-        Some(minor) => vec![minor.clone()],
-        None => catalog
-            .lock()
-            .minors()
-            .into_iter()
-            .map(str::to_owned)
-            .collect(),
+    // What is wrong with the scenarios is wrong in every run: it is said once, before the first.
+    let plan = match lint::load(&registry(), &args.select)? {
+        Ok(plan) => plan,
+        Err(code) => return Ok(code),
     };
+    if plan.scenarios.is_empty() {
+        return Ok(lint::nothing(&plan));
+    }
+    let catalog = args.catalog.catalog()?;
+    let minors = match args.catalog.kubernetes.as_deref() {
+        Some(minor) => vec![minor],
+        None => catalog.lock().minors(),
+    };
+    let sets = args.gates.as_slice();
     let wanted: Vec<Wanted> = minors
-        .iter()
-        .flat_map(|minor| {
-            args.gates.iter().map(|word| Wanted {
-                minor: minor.clone(),
-                gates: GateSet::from(*word),
-            })
+        .into_iter()
+        .flat_map(|minor| sets.iter().map(move |gates| (minor, *gates)))
+        .map(|(minor, gates)| Wanted {
+            minor: minor.to_owned(),
+            gates,
         })
         .collect();
     let folder = RunFolder::make(args.out.as_deref())?;
@@ -56,36 +58,28 @@ pub(crate) fn run(args: &MatrixArgs) -> Result<ExitCode, Error> {
     };
     let mut runs: Vec<(String, Option<Results>)> = Vec::new();
     let mut worst = Exit::Passed.code();
-    for (at, wanted) in wanted.iter().enumerate() {
-        println!(
-            "== {} of {}: Kubernetes {}",
-            at + 1,
-            minors.len() * args.gates.len(),
-            wanted.name()
-        );
-        let out = folder
-            .path
-            .join(format!("{}-{}", wanted.minor, wanted.gates));
-        let status = runtime.block_on(child(&test(args, wanted, &out), &mut stop))?;
-        let code = status
-            .code()
-            .map_or(Exit::Broken.code(), |code| u8::try_from(code).unwrap_or(1));
-        // A run that a signal ended without a word (OOM, kill -9) is no result either.
-        if *stop.borrow() || code == Exit::Interrupted.code() || status.signal().is_some() {
-            return Ok(ExitCode::from(Exit::Interrupted.code()));
+    for (at, run) in wanted.iter().enumerate() {
+        let name = run.name();
+        println!("== {} of {}: Kubernetes {name}", at + 1, wanted.len());
+        let out = folder.path.join(format!("{}-{}", run.minor, run.gates));
+        forget(&out)?;
+        let status = runtime.block_on(child(&test(args, run, &out), &mut stop))?;
+        runs.push((name, results(&out)?));
+        // One that a signal has ended (out of memory, kill -9) left no exit code.
+        let code = status.code().and_then(|code| u8::try_from(code).ok());
+        let code = code.unwrap_or(Exit::Broken.code());
+        if *stop.borrow() || code == Exit::Interrupted.code() {
+            worst = Exit::Interrupted.code();
+            break;
         }
         // That nothing could run on one of several is said in the table, and is no failure.
         if code != Exit::NothingRan.code() {
             worst = worst.max(code);
         }
-        runs.push((wanted.name(), results(&out)?));
     }
     let matrix = Matrix::of(&runs);
-    let nothing = matrix
-        .rows
-        .iter()
-        .flat_map(|row| &row.cells)
-        .all(|cell| cell.outcome == report::Outcome::NotRun);
+    let mut cells = matrix.rows.iter().flat_map(|row| &row.cells);
+    let nothing = cells.all(|cell| cell.outcome == report::Outcome::NotRun);
     let text = matrix.markdown();
     write(&folder.path.join("matrix.md"), &text)?;
     let json = serde_json::to_string_pretty(&matrix).unwrap_or_default();
@@ -155,21 +149,37 @@ async fn child(words: &[OsString], stop: &mut watch::Receiver<bool>) -> Result<E
     child.wait().await.map_err(failed("wait for"))
 }
 
+/// The results of a run.
+fn file(out: &Path) -> PathBuf {
+    out.join("results.json")
+}
+
+/// Removes what an earlier run left in this folder: a run that does not come so far must not show it as its own.
+fn forget(out: &Path) -> Result<(), Error> {
+    found("remove", file(out), |path| std::fs::remove_file(path)).map(|_| ())
+}
+
 /// What the run wrote; `None` where it did not come so far.
 fn results(out: &Path) -> Result<Option<Results>, Error> {
-    let path = out.join("results.json");
-    let text = match std::fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => {
-            return Err(Error::Io {
-                doing: "read",
-                path,
-                source,
-            });
-        }
-    };
-    Ok(serde_json::from_str(&text).ok())
+    let text = found("read", file(out), |path| std::fs::read_to_string(path))?;
+    Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
+}
+
+/// `None` where there is no such file.
+fn found<T>(
+    doing: &'static str,
+    path: PathBuf,
+    act: impl FnOnce(&Path) -> std::io::Result<T>,
+) -> Result<Option<T>, Error> {
+    match act(&path) {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(Error::Io {
+            doing,
+            path,
+            source,
+        }),
+    }
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Error> {

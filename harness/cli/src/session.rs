@@ -17,19 +17,19 @@ use crate::Error;
 
 /// Name of the phase in which programs are fetched and built.
 const COMPONENTS: &str = "components";
-/// What the gates of a cluster are taken for where the lock file builds no Kubernetes: all its programs are the user's own.
-const NEWEST: &str = "1.37";
 /// Name of the phase in which the cluster starts.
 const CLUSTER: &str = "cluster";
 
-/// The Kubernetes that these programs are.
+/// The Kubernetes that these programs are; the newest one known where the lock file builds none, since all are the user's own.
 ///
 /// # Errors
 /// A lock file that cannot be read, or whose Kubernetes nobody here knows the gates of.
 pub fn version(args: &CatalogArgs) -> Result<Version, Error> {
     let catalog = args.catalog()?;
-    let minor = catalog.lock().kubernetes().unwrap_or(NEWEST);
-    minor.parse().map_err(Error::Version)
+    match catalog.lock().kubernetes() {
+        Some(minor) => minor.parse().map_err(Error::Version),
+        None => Ok(Version::NEWEST),
+    }
 }
 
 /// Makes sure of every program that a cluster needs.

@@ -48,11 +48,10 @@ pub(crate) fn run(args: &TestArgs) -> Result<ExitCode, Error> {
             .collect(),
         unselected: plan.unselected,
     }));
-    let set = GateSet::from(args.gates.gates);
     let options = Options {
         fail_fast: args.fail_fast,
         keep_on_failure: args.keep_on_failure,
-        gates: set.gates(version),
+        gates: args.gates.gates.gates(version),
         ..Options::default()
     };
     let runner = Runner::new(
@@ -108,7 +107,7 @@ async fn go(
     let wanted = Wanted {
         name: format!("test-{}", folder.run),
         installed,
-        features: GateSet::from(args.gates.gates).features(version),
+        features: args.gates.gates.features(version),
         exe: None,
     };
     let life = if args.keep_on_failure {
@@ -184,7 +183,7 @@ fn command(args: &TestArgs) -> String {
     if let Some(minor) = &args.catalog.kubernetes {
         words.push(format!("--kubernetes {minor}"));
     }
-    let gates = GateSet::from(args.gates.gates);
+    let gates = args.gates.gates;
     if gates != GateSet::Default {
         words.push(format!("--gates {gates}"));
     }

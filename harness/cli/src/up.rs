@@ -6,7 +6,6 @@ use cluster::supervisor::{self, Until};
 use cluster::{ClusterSpec, NodeShape, Programs};
 use gpu_model::NodeSpec;
 use report::{Emitter, Event, Sink, What};
-use scenario::GateSet;
 
 use crate::args::{DownArgs, UpArgs};
 use crate::{Error, session};
@@ -57,7 +56,7 @@ pub(crate) fn up(args: &UpArgs) -> Result<ExitCode, Error> {
         dir,
         nodes,
         programs: Programs::from_installed(&installed)?,
-        features: GateSet::from(args.gates.gates).features(session::version(&args.catalog)?),
+        features: args.gates.gates.features(session::version(&args.catalog)?),
         exe: None,
         image_cache: None,
     };

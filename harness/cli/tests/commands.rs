@@ -48,7 +48,7 @@ const GOOD: &str =
 #[test]
 fn a_mistake_is_exit_2_from_lint_and_from_test_and_starts_nothing() {
     let folder = with_feature(&GOOD.replace("Then 1 pod runs", "Then 1 pod flies"));
-    for command in ["lint", "test"] {
+    for command in ["lint", "test", "matrix"] {
         let ran = sliceproof(folder.path(), &[command]);
         assert_eq!(ran.code, 2, "{}", ran.err);
         assert!(
@@ -91,6 +91,7 @@ fn an_empty_selection_is_exit_4_and_a_wrong_one_exit_2() {
     for args in [
         &["test", "--tags", "@nope"][..],
         &["test", "--name", "nope"][..],
+        &["matrix", "--tags", "@nope"][..],
         &["lint", "--tags", "not @a"][..],
     ] {
         let ran = sliceproof(folder.path(), args);
@@ -101,6 +102,10 @@ fn an_empty_selection_is_exit_4_and_a_wrong_one_exit_2() {
         &["test", "--tags", "a b"][..],
         &["test", "--name", "("][..],
         &["test", "--nope"][..],
+        &["test", "--gates", "beta"][..],
+        &["matrix", "--gates", "ga,beta"][..],
+        &["test", "--kubernetes", "1.33"][..],
+        &["matrix", "--kubernetes", "1.33"][..],
         &["nope"][..],
     ] {
         let ran = sliceproof(folder.path(), args);

@@ -47,6 +47,7 @@ fn main() -> ExitCode {
         .enumerate()
         .map(|(index, planned)| {
             let worker = Arc::clone(&worker);
+            // The cluster of this run is that of the lock, as it comes.
             let lacking = scenario::missing(&planned.scenario.tags, &Options::default().gates);
             Trial::test(planned.scenario.id.clone(), move || {
                 let mut worker = worker.lock().unwrap_or_else(PoisonError::into_inner);

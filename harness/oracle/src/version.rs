@@ -25,6 +25,9 @@ impl Version {
         Version::V1_37,
     ];
 
+    /// The newest of them.
+    pub const NEWEST: Version = Version::ALL[Version::ALL.len() - 1];
+
     /// As people write it: `1.37`.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -2,6 +2,7 @@
 //! Not here: the gates themselves and their stages (crate `oracle`), nor how a program is told (crate `cluster`).
 
 use std::fmt;
+use std::str::FromStr;
 
 use oracle::{Gate, Gates, Stage, Version};
 
@@ -71,6 +72,17 @@ impl GateSet {
             apis: rules.into_iter().map(str::to_owned).collect(),
             dynamic_mig: gates.has(Gate::PartitionableDevices),
         }
+    }
+}
+
+impl FromStr for GateSet {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|set| set.name() == text)
+            .ok_or_else(|| format!("there is no set of feature gates {text:?}"))
     }
 }
 

@@ -45,7 +45,7 @@ impl Default for Options {
             fail_fast: false,
             keep_on_failure: false,
             suffix: String::new(),
-            gates: oracle::Gates::default_of(oracle::Version::V1_37),
+            gates: oracle::Gates::default_of(oracle::Version::NEWEST),
         }
     }
 }
