@@ -63,6 +63,11 @@ fn scenarios_that_assert_nothing_and_names_that_are_there_twice() {
 }
 
 #[test]
+fn needs_that_nobody_knows() {
+    snapshot("needs");
+}
+
+#[test]
 fn values_that_do_not_exist() {
     snapshot("values");
 }

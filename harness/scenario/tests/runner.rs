@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures::FutureExt;
 use hollow::{Hollow, Lie};
 use report::{Emitter, Event, Outcome, Recorder, Results, RunEnd, RunStarted, Sink, What};
-use scenario::{Filter, Options, Plan, Runner, SourceFile, Testbed, registry};
+use scenario::{Filter, GateSet, Options, Plan, Runner, SourceFile, Testbed, registry};
 use tokio::sync::watch;
 
 #[derive(Clone, Default)]
@@ -305,6 +305,45 @@ fn fail_fast_stops_and_keep_on_failure_tears_nothing_down() {
         "{:?}",
         results.notices
     );
+}
+
+#[test]
+fn what_needs_another_gate_is_left_out_with_the_reason_and_the_rest_runs() {
+    let needs = "@needs:DRAPartitionableDevices";
+    let scenario = |tag: &str, name: &str| {
+        format!(
+            "\n  {tag}\n  Scenario: {name}\n    When a pod claims a whole card\n    Then 1 pod runs\n"
+        )
+    };
+    let head = "Feature: f\n  Background:\n    Given a node with 1 \"A100-SXM4-40GB\"\n";
+    let options = || Options {
+        gates: GateSet::Ga.gates(oracle::Version::NEWEST),
+        ..Options::default()
+    };
+    let hollow = Hollow::new(Lie::Nothing);
+    let both = text(&format!(
+        "{head}{}{}",
+        scenario(needs, "cut"),
+        scenario("@a", "whole")
+    ));
+    let (end, results) = run(&both, &hollow, options(), &never());
+    assert_eq!(
+        (end, results.totals.passed, results.totals.not_run),
+        (RunEnd::Passed, 1, 1)
+    );
+    let why = results.scenarios[0].left_out.as_deref().unwrap_or_default();
+    assert!(why.contains("needs DRAPartitionableDevices"), "{why}");
+    assert_eq!(results.scenarios[1].left_out, None);
+
+    // Nothing is started for nothing, and that is no success.
+    let one = text(&format!("{head}{}", scenario(needs, "cut")));
+    let (end, results) = run(&one, &hollow, options(), &never());
+    assert_eq!((end, results.totals.not_run), (RunEnd::NothingRan, 1));
+    assert!(results.phases.is_empty(), "{:?}", results.phases);
+    assert!(results.scenarios[0].left_out.is_some());
+
+    let (end, _) = run(&both, &hollow, Options::default(), &never());
+    assert_eq!(end, RunEnd::Passed);
 }
 
 #[test]

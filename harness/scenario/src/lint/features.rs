@@ -1,6 +1,6 @@
 //! Rules about whole features and scenarios.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use gherkin::StepType;
@@ -28,9 +28,9 @@ pub(crate) fn features(features: &[Feature]) -> Vec<Finding> {
         }
         for scenario in &feature.scenarios {
             findings.extend(assertion(scenario));
-            findings.extend(needs(scenario));
         }
     }
+    findings.extend(features.iter().flat_map(needs));
     findings.extend(duplicates(features));
     findings
 }
@@ -61,26 +61,36 @@ fn assertion(scenario: &Scenario) -> Option<Finding> {
     })
 }
 
-/// A need that nobody knows would be met everywhere.
-fn needs(scenario: &Scenario) -> Vec<Finding> {
-    let unknown = scenario.tags.iter().filter_map(|tag| {
-        let name = tag.strip_prefix(gates::NEEDS)?;
-        gates::named(name).is_none().then_some(name)
-    });
+/// A need that nobody knows would be met everywhere. Scenarios inherit tags: each is told once for a feature.
+fn needs(feature: &Feature) -> Vec<Finding> {
+    let mut unknown: BTreeMap<&str, &Scenario> = BTreeMap::new();
+    for scenario in &feature.scenarios {
+        let names = scenario
+            .tags
+            .iter()
+            .filter_map(|tag| tag.strip_prefix(gates::NEEDS));
+        for name in names.filter(|name| gates::named(name).is_none()) {
+            unknown.entry(name).or_insert(scenario);
+        }
+    }
+    let likeness = |name: &str, gate: &Gate| strsim::jaro_winkler(name, gate.name());
     unknown
-        .map(|name| {
-            let all = Gate::ALL.iter().map(|gate| gate.name());
-            let near = all.max_by(|a, b| {
-                strsim::jaro_winkler(name, a).total_cmp(&strsim::jaro_winkler(name, b))
-            });
-            Finding::new(
+        .into_iter()
+        .map(|(name, scenario)| {
+            let near = Gate::ALL
+                .iter()
+                .max_by(|a, b| likeness(name, a).total_cmp(&likeness(name, b)));
+            let finding = Finding::new(
                 "unknown-gate",
                 &scenario.file,
                 scenario.span,
                 format!("the scenario {:?} needs {name:?}, which is no feature gate of device allocation", scenario.name),
-            )
-            .label("tagged so, or its feature is")
-            .help(format!("the most similar one is {}", near.unwrap_or_default()))
+            );
+            let finding = finding.label("tagged so, or its feature is");
+            match near {
+                Some(gate) => finding.help(format!("the most similar one is {gate}")),
+                None => finding,
+            }
         })
         .collect()
 }
