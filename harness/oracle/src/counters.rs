@@ -40,6 +40,13 @@ pub(crate) struct Counter {
     scope: (usize, usize),
 }
 
+impl Counter {
+    /// The pool that it belongs to.
+    pub(crate) fn pool(&self) -> usize {
+        self.scope.0
+    }
+}
+
 /// A counter that does not have what a device needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shortage {

@@ -13,7 +13,7 @@ pub enum Stage {
     Absent,
     /// Alpha, off by default.
     Alpha,
-    /// Beta, off by default (it needs an API that is not served by default).
+    /// Beta, off by default.
     BetaOff,
     /// Beta, on by default.
     Beta,
@@ -68,7 +68,7 @@ gates! {
     /// `allowMultipleAllocations`, `requestPolicy` and share ids (KEP-5075).
     ConsumableCapacity = "DRAConsumableCapacity": Alpha Alpha Beta Beta;
     /// Ranges whose quantities are not whole numbers (KEP-5075).
-    FractionalCapacityRange = "DRAFractionalCapacityRange": Absent Absent Absent Beta;
+    FractionalCapacityRange = "DRAFractionalCapacityRange": Absent Absent Absent BetaOff;
     /// Extended resources that become claims (KEP-5004).
     ExtendedResource = "DRAExtendedResource": Alpha Alpha Beta Locked;
     /// Binding waits for conditions of the device (KEP-5007).

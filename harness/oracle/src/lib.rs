@@ -1,5 +1,8 @@
 //! The oracle: what Kubernetes' structured allocation of devices should give a claim, and why.
-//! Not the scheduler, and none of its code: it is written from the KEPs and the API's documentation, to be held against it.
+//! Not the scheduler, and no line of its code. The rules are those of the KEPs and of the API's documentation, but not all of
+//! them: what these leave open (how an allocator treats what a gate that is off would have allowed, what its variants
+//! support, in which order checks come) and every one of the [`Quirks`] was set after reading the allocator's source and
+//! watching it answer. There the oracle agrees because it was made to; elsewhere agreement is evidence.
 //! Data comes from `resource.k8s.io/v1` objects, read once; a verdict goes out. Nothing is read, written or timed here.
 #![forbid(unsafe_code)]
 
@@ -14,6 +17,7 @@ mod gates;
 mod groups;
 pub mod limits;
 mod menu;
+mod misallocation;
 mod names;
 pub mod objects;
 mod pool;
@@ -22,10 +26,12 @@ mod quirks;
 mod result;
 mod search;
 mod selectors;
+mod stock;
 mod taints;
 mod variant;
 mod verdict;
 mod version;
+mod weight;
 mod world;
 
 pub use allocate::{How, allocate, allocate_in_any_order, allocate_on, allocate_together};
@@ -35,14 +41,17 @@ pub use constraints::Breach;
 pub use counters::Shortage;
 pub use gates::{Gate, Gates, Stage};
 pub use menu::PoolNote;
+pub use misallocation::{Misallocation, Place, misallocation};
 pub use names::{DeviceId, Name};
 pub use pool::Flaw;
 pub use quantity::{NotAQuantity, Quantity};
 pub use quirks::{Quirk, Quirks};
+pub use stock::{CounterLeft, State, Stocked};
 pub use taints::tolerates;
 pub use variant::Variant;
 pub use verdict::{
     Allocation, Answer, ConfigSource, Failure, Given, GivenConfig, Look, Refusal, Refused, Verdict,
 };
 pub use version::{UnknownVersion, Version};
+pub use weight::Weight;
 pub use world::{Setup, World};

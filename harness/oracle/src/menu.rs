@@ -120,7 +120,6 @@ impl<'w> Menu<'w> {
         let mut flawed = Vec::new();
         let mut barriers = Vec::new();
         let mut later = Vec::new();
-        let by_pool = world.by_pool();
         for at in order {
             let pool = &world.pools[*at];
             let here = pool
@@ -156,8 +155,8 @@ impl<'w> Menu<'w> {
             if !serves {
                 continue;
             }
-            let mut mine: Vec<usize> = by_pool[*at]
-                .clone()
+            let mut mine: Vec<usize> = world
+                .devices_of(*at)
                 .filter(|device| {
                     world.reaches(node, &world.devices[*device])
                         || asked_elsewhere(world, node, *device)
@@ -187,21 +186,5 @@ impl<'w> Menu<'w> {
             barriers,
             flawed,
         }
-    }
-}
-
-impl World {
-    /// The range of each pool's devices.
-    fn by_pool(&self) -> Vec<std::ops::Range<usize>> {
-        let mut ranges = vec![0..0; self.pools.len()];
-        for (at, entry) in self.devices.iter().enumerate() {
-            let range = &mut ranges[entry.pool];
-            if range.start == range.end {
-                *range = at..at + 1;
-            } else {
-                range.end = at + 1;
-            }
-        }
-        ranges
     }
 }

@@ -12,7 +12,7 @@ use crate::groups::OnSet;
 use crate::limits::RESULTS_PER_CLAIM;
 use crate::menu::Menu;
 use crate::names::Name;
-use crate::objects::{Attribute, Constraint, Mode, Must, Node};
+use crate::objects::{Attribute, Constraint, Held, Mode, Must, Node};
 use crate::quantity::Quantity;
 use crate::quirks::Quirk;
 use crate::selectors::{Answers, Said};
@@ -637,6 +637,21 @@ impl<'w, 's> Search<'w, 's> {
             charges,
             groups_before,
         });
+    }
+
+    /// Takes what a claim holds, without a question.
+    pub(crate) fn put(&mut self, ask: usize, device: usize, held: &Held) {
+        let share = held.share.as_ref().map(|_| held.consumed.clone());
+        self.take(ask, device, share);
+    }
+
+    /// Whether nothing speaks against the device.
+    pub(crate) fn fits(&mut self, ask: usize, device: usize) -> Result<bool, Failure> {
+        match self.check(ask, device) {
+            Ok(checked) => Ok(checked.is_ok()),
+            Err(Stop::Failed(failure)) => Err(failure),
+            Err(Stop::Limit) => Ok(false),
+        }
     }
 
     fn give_back(&mut self) {

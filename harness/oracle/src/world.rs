@@ -2,6 +2,7 @@
 //! Not here: what is looked for; `search` does that, and changes nothing here.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 use crate::capacity::Amounts;
 use crate::cel::Dialect;
@@ -41,6 +42,8 @@ pub struct World {
     pub(crate) pools: Vec<Pool>,
     /// Every device of a pool's newest generation.
     pub(crate) devices: Vec<Entry>,
+    /// Per pool: the range of its devices.
+    pub(crate) ranges: Vec<Range<usize>>,
     pub(crate) draws: Draws,
     pub(crate) usage: Vec<Usage>,
 }
@@ -92,6 +95,7 @@ impl World {
                 .map(|class| (class.name.clone(), class))
                 .collect(),
             nodes: setup.nodes,
+            ranges: ranges(pools.len(), &devices),
             pools,
             devices,
             draws,
@@ -135,6 +139,22 @@ impl World {
     /// The nodes.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
+    }
+
+    /// The devices of a pool, by their place.
+    pub(crate) fn devices_of(&self, pool: usize) -> Range<usize> {
+        self.ranges[pool].clone()
+    }
+
+    /// The place of a device; of the newest generation if there are several.
+    pub(crate) fn find(&self, id: &DeviceId) -> Option<usize> {
+        let named = |pool: &&Pool| pool.driver == id.driver && pool.name == id.pool;
+        let pools = self.pools.iter().enumerate();
+        let (pool, _) = pools
+            .filter(|(_, pool)| named(pool))
+            .max_by_key(|(_, pool)| pool.generation)?;
+        self.devices_of(pool)
+            .find(|device| self.devices[*device].id.device == id.device)
     }
 
     pub(crate) fn device(&self, entry: &Entry) -> &Device {
@@ -205,6 +225,20 @@ fn entries<'a>(at: usize, pool: &'a Pool, slices: &'a [Slice]) -> impl Iterator<
                 index,
             })
     })
+}
+
+/// The range of each pool's devices, which stand together.
+fn ranges(pools: usize, devices: &[Entry]) -> Vec<Range<usize>> {
+    let mut ranges = vec![0..0; pools];
+    for (at, entry) in devices.iter().enumerate() {
+        let range = &mut ranges[entry.pool];
+        if range.start == range.end {
+            *range = at..at + 1;
+        } else {
+            range.end = at + 1;
+        }
+    }
+    ranges
 }
 
 /// What allocated claims hold of each device. Administrative access holds nothing.

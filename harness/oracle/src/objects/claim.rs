@@ -43,6 +43,8 @@ pub struct Claim {
 /// A device that an allocated claim holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Held {
+    /// `request` or `request/subrequest`, for which it was given.
+    pub request: Name,
     /// The device.
     pub device: DeviceId,
     /// Administrative access holds nothing.

@@ -40,7 +40,10 @@ pub struct Taint {
 
 impl fmt::Display for Taint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}={}:{}", self.key, self.value, self.effect)?;
+        match &*self.value {
+            "" => write!(f, "{}:{}", self.key, self.effect)?,
+            value => write!(f, "{}={value}:{}", self.key, self.effect)?,
+        }
         self.rule
             .as_ref()
             .map_or(Ok(()), |rule| write!(f, " (DeviceTaintRule {rule})"))

@@ -77,6 +77,7 @@ fn spec(
 fn held(index: usize, from: &api::DeviceRequestAllocationResult) -> Result<Held, Wrong> {
     let field = format!("status.allocation.devices.results[{index}].consumedCapacity");
     Ok(Held {
+        request: name(&from.request),
         device: DeviceId::new(&from.driver, &from.pool, &from.device),
         admin: from.admin_access.unwrap_or(false),
         share: from.share_id.as_deref().map(name),
