@@ -39,6 +39,10 @@ pub enum Command {
     Status,
     /// Run kubectl against a cluster that runs
     Kubectl(KubectlArgs),
+    /// Say what a claim is given and why: which devices were looked at, and why each was not taken
+    Explain(ExplainArgs),
+    /// Show what a cluster has
+    Inspect(InspectArgs),
     /// The real programs: fetch, build, list
     Components(ComponentsArgs),
 }
@@ -193,4 +197,74 @@ pub struct KubectlArgs {
         value_name = "ARGS"
     )]
     pub args: Vec<OsString>,
+}
+
+/// Which cluster that runs is asked.
+#[derive(Debug, Clone, Args)]
+pub struct LiveArgs {
+    /// Name of the cluster that `up` started
+    #[arg(long, default_value = "default", conflicts_with = "kubeconfig")]
+    pub name: String,
+    /// Any cluster, by its kubeconfig
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+}
+
+/// How something is printed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs, with everything in it.
+    Json,
+}
+
+/// Arguments of `explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// A ResourceClaim, or pod/NAME for those of a pod, asked for together
+    #[arg(value_name = "CLAIM")]
+    pub claim: String,
+    /// Its namespace
+    #[arg(long, short, default_value = "default")]
+    pub namespace: String,
+    /// Show every device and every node; without it, what is alike is folded
+    #[arg(long)]
+    pub all: bool,
+    /// How it is printed
+    #[arg(long, short, value_enum, default_value_t)]
+    pub output: Format,
+    /// Which cluster.
+    #[command(flatten)]
+    pub live: LiveArgs,
+}
+
+/// Arguments of `inspect`.
+#[derive(Debug, Args)]
+pub struct InspectArgs {
+    /// What to show.
+    #[command(subcommand)]
+    pub what: Inspect,
+}
+
+/// What can be inspected.
+#[derive(Debug, Subcommand)]
+pub enum Inspect {
+    /// The menu: what each class offers in published order, who has it, what is left, and a picture of each card
+    Slices(SlicesArgs),
+}
+
+/// Arguments of `inspect slices`.
+#[derive(Debug, Args)]
+pub struct SlicesArgs {
+    /// Show every device; without it, those alike are folded
+    #[arg(long)]
+    pub all: bool,
+    /// How it is printed
+    #[arg(long, short, value_enum, default_value_t)]
+    pub output: Format,
+    /// Which cluster.
+    #[command(flatten)]
+    pub live: LiveArgs,
 }

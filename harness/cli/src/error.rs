@@ -43,6 +43,57 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
+    /// A kubeconfig that cannot be used.
+    #[error("cannot use the kubeconfig {}: {why}; name one that kubectl works with", path.display())]
+    Kubeconfig {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// An API server refused or could not be reached.
+    #[error("cannot {doing}: {source}; see whether kubectl can")]
+    Api {
+        /// Verb phrase, with the cluster.
+        doing: String,
+        /// The client's error.
+        source: Box<kube::Error>,
+    },
+    /// An API server answered something else than was asked.
+    #[error("{server} answers {path} with something that is not understood: {why}")]
+    Answer {
+        /// The cluster.
+        server: String,
+        /// What was asked.
+        path: String,
+        /// Why.
+        why: String,
+    },
+    /// There is no such object.
+    #[error("there is no {what} in namespace {namespace} of {server}; {mend}")]
+    NoSuch {
+        /// Kind and name.
+        what: String,
+        /// The namespace.
+        namespace: String,
+        /// The cluster.
+        server: String,
+        /// What to do.
+        mend: String,
+    },
+    /// A pod without claims, or whose claims are not made yet.
+    #[error("pod {pod} of namespace {namespace} {why}")]
+    NoClaims {
+        /// The pod.
+        pod: String,
+        /// The namespace.
+        namespace: String,
+        /// What it lacks, and what to do.
+        why: String,
+    },
+    /// A claim that the oracle cannot read.
+    #[error("{0}; mend the object, or `kubectl describe` it")]
+    Unreadable(oracle::objects::Mistake),
     /// The asynchronous runtime could not be made.
     #[error("cannot start the runtime: {0}; the machine is out of threads or file descriptors")]
     Runtime(std::io::Error),

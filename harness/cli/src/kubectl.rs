@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use components::cli::CatalogArgs;
@@ -10,17 +11,7 @@ use crate::Error;
 use crate::args::KubectlArgs;
 
 pub(crate) fn run(args: &KubectlArgs) -> Result<ExitCode, Error> {
-    let cluster = cluster::supervisor::list()?
-        .into_iter()
-        .find(|cluster| cluster.name == args.name)
-        .ok_or_else(|| cluster::Error::NotRunning {
-            name: args.name.clone(),
-        })?;
-    let kubeconfig = cluster
-        .kubeconfig
-        .ok_or_else(|| cluster::Error::NotRunning {
-            name: args.name.clone(),
-        })?;
+    let kubeconfig = kubeconfig(&args.name)?;
     let installed = CatalogArgs::default()
         .catalog()?
         .ensure(&["kubectl"], &*components::progress::auto())?;
@@ -31,6 +22,18 @@ pub(crate) fn run(args: &KubectlArgs) -> Result<ExitCode, Error> {
             .env("KUBECONFIG", kubeconfig),
     )
     .map(|never| match never {})
+}
+
+/// The kubeconfig of a cluster of ours that runs.
+pub(crate) fn kubeconfig(name: &str) -> Result<PathBuf, Error> {
+    let gone = || cluster::Error::NotRunning {
+        name: name.to_owned(),
+    };
+    let cluster = cluster::supervisor::list()?
+        .into_iter()
+        .find(|cluster| cluster.name == name)
+        .ok_or_else(gone)?;
+    Ok(cluster.kubeconfig.ok_or_else(gone)?)
 }
 
 fn become_it(command: &mut Command) -> Result<Infallible, Error> {

@@ -5,8 +5,11 @@
 
 pub mod args;
 mod error;
+mod explain;
+mod inspect;
 mod kubectl;
 mod lint;
+mod live;
 mod matrix;
 pub mod run_folder;
 pub mod session;
@@ -18,7 +21,7 @@ mod versions;
 
 pub use error::Error;
 
-use std::io::IsTerminal;
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches};
@@ -44,6 +47,8 @@ pub fn main() -> ExitCode {
         Command::Down(args) => up::down(&args),
         Command::Status => up::status(),
         Command::Kubectl(args) => kubectl::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
         Command::Components(args) => components::cli::run(&args).map_err(Error::from),
     };
     code.unwrap_or_else(|error| {
@@ -60,6 +65,19 @@ fn log() {
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .try_init();
+}
+
+/// Writes to standard output; a reader that has seen enough, as `head`, is no error.
+pub(crate) fn say(text: &str) -> Result<(), Error> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(source) if source.kind() != ErrorKind::BrokenPipe => Err(Error::Io {
+            doing: "write to",
+            path: "standard output".into(),
+            source,
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// Whether standard output is a terminal that a person looks at.

@@ -165,6 +165,18 @@ fn cards_that_do_not_exist_and_clusters_that_do_not_run_are_said_before_anything
             &["kubectl", "--name", "nobody", "get", "pods"][..],
             "no cluster named nobody",
         ),
+        (
+            &["explain", "claim", "--name", "nobody"][..],
+            "no cluster named nobody",
+        ),
+        (
+            &["inspect", "slices", "--kubeconfig", "nowhere"][..],
+            "cannot use the kubeconfig nowhere",
+        ),
+        (
+            &["explain", "c", "--name", "a", "--kubeconfig", "b"][..],
+            "cannot be used with",
+        ),
     ] {
         let ran = sliceproof(folder.path(), args);
         assert_eq!(ran.code, 2, "{args:?}: {}{}", ran.out, ran.err);
