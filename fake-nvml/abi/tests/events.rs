@@ -5,7 +5,7 @@ mod support;
 
 use std::time::{Duration, Instant};
 
-use gpu_model::{CiId, GiId, GpuIndex, Injection, Op};
+use gpu_model::{CiId, EccSite, GiId, GpuIndex, Injection, Op};
 use nvml_wrapper_sys::bindings::*;
 use support::{Node, Nvml, ask, call};
 
@@ -101,6 +101,7 @@ fn an_event_comes_once_to_each_set_that_registered_before() {
         corrected: 1,
         uncorrected: 1,
         gi: None,
+        site: EccSite::Memory,
     };
     node.store()
         .apply(Op::Inject {

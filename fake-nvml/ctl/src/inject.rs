@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use gpu_model::{
-    CardFault, CiId, Code, GiId, GpuIndex, Injection, MiB, Micros, MigMode, Op, Outcome, Percent,
-    PlanFile, RecoveryAction, Refusal, RowRemaps, Scope, Throttle,
+    CardFault, CiId, Code, EccSite, GiId, GpuIndex, Injection, MiB, Micros, MigMode, Op, Outcome,
+    Percent, PlanFile, RecoveryAction, Refusal, RowRemaps, Scope, SramCheck, SramSource, Throttle,
 };
 use gpu_store::Store;
 
@@ -58,6 +58,12 @@ enum What {
         /// GPU instance.
         #[arg(long)]
         gi: Option<u32>,
+        /// In a memory of this part of the chip, not in the card's memory.
+        #[arg(long, value_name = "SOURCE")]
+        sram: Option<Source>,
+        /// Those that were not corrected were found by parity, not by SEC-DED.
+        #[arg(long, requires = "sram")]
+        parity: bool,
     },
     /// Rows remapped, as a new state.
     Remaps {
@@ -129,6 +135,27 @@ enum What {
 enum Switch {
     On,
     Off,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Source {
+    L2,
+    Sm,
+    Pcie,
+    Microcontroller,
+    Other,
+}
+
+impl From<Source> for SramSource {
+    fn from(source: Source) -> Self {
+        match source {
+            Source::L2 => Self::L2,
+            Source::Sm => Self::Sm,
+            Source::Pcie => Self::Pcie,
+            Source::Microcontroller => Self::Microcontroller,
+            Source::Other => Self::Other,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -341,10 +368,20 @@ impl What {
                 corrected,
                 uncorrected,
                 gi,
+                sram,
+                parity,
             } => Injection::Ecc {
                 corrected,
                 uncorrected,
                 gi: gi.map(GiId),
+                site: sram.map_or(EccSite::Memory, |source| EccSite::Sram {
+                    source: source.into(),
+                    check: if parity {
+                        SramCheck::Parity
+                    } else {
+                        SramCheck::SecDed
+                    },
+                }),
             },
             Self::Remaps {
                 corrected,

@@ -167,10 +167,10 @@ fn conditions(spec: &Spec, gpu: &Gpu, now: Now) -> Vec<String> {
         lines.push(format!("last Xid {xid}"));
     }
     let ecc = &health.ecc_volatile;
-    if ecc.corrected + ecc.uncorrected > 0 {
+    let (corrected, uncorrected) = (ecc.all_corrected(), ecc.all_uncorrected());
+    if corrected + uncorrected > 0 {
         lines.push(format!(
-            "ECC since reset: {} corrected, {} uncorrected",
-            ecc.corrected, ecc.uncorrected
+            "ECC since reset: {corrected} corrected, {uncorrected} uncorrected"
         ));
     }
     if gpu.running(now).next().is_some() {
@@ -322,8 +322,8 @@ fn gpu_view(machine: &Machine, gpu: &Gpu, now: Now) -> GpuView {
         timeslice: gpu.timeslice.raw(),
         lost: gpu.health.lost,
         last_xid: gpu.health.last_xid,
-        ecc_corrected: gpu.health.ecc_volatile.corrected,
-        ecc_uncorrected: gpu.health.ecc_volatile.uncorrected,
+        ecc_corrected: gpu.health.ecc_volatile.all_corrected(),
+        ecc_uncorrected: gpu.health.ecc_volatile.all_uncorrected(),
         load_percent: gpu.busy(spec, None, None, now).0,
         load_memory_mib: gpu.memory_used(now).0,
     }

@@ -3,7 +3,7 @@
 //! Rules: the Xid table of NVIDIA's documentation (its meanings and "immediate resolution" are `doc` in our facts); that a
 //! waiting row remapping asks for a drain and a reset is read out of nvml.h's words (`derived`). What is not known does not follow.
 use crate::{
-    health::{Health, RecoveryAction, RowRemaps},
+    health::{EccSite, Health, RecoveryAction, RowRemaps},
     ids::{CiId, GiId},
     op::Injection,
     spec::Spec,
@@ -56,11 +56,15 @@ fn happen(what: Injection, spec: &Spec, health: &mut Health, all: &mut Vec<Injec
     let xid = |xid, gi: Option<GiId>, ci: Option<CiId>| Injection::Xid { xid, gi, ci };
     match what {
         Injection::Ecc {
-            uncorrected, gi, ..
+            uncorrected,
+            gi,
+            site,
+            ..
         } if uncorrected > 0 => {
             all.push(what);
             happen(xid(DOUBLE_BIT, gi, None), spec, health, all);
-            if spec.remap_max_banks.is_some() {
+            // Rows are the memory's; nothing in the chip can be remapped.
+            if site == EccSite::Memory && spec.remap_max_banks.is_some() {
                 let rows = u32::try_from(uncorrected).unwrap_or(u32::MAX);
                 let remaps = RowRemaps {
                     uncorrected: health.remaps.uncorrected.saturating_add(rows),

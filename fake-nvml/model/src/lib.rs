@@ -47,7 +47,9 @@ pub use events::{Event, EventKind, Events};
 #[cfg(feature = "catalog")]
 pub use fault::file::{CardFault, PlanFile, Problem};
 pub use fault::{Action, Call, FaultPlan, Glob, ProcessIs, Rule, Then, When, Window};
-pub use health::{EccCounts, Health, RecoveryAction, RowRemaps};
+pub use health::{
+    EccCounts, EccSite, Health, RecoveryAction, RowRemaps, SramCheck, SramCounts, SramSource,
+};
 pub use ids::{
     Birth, CiId, GiId, GpuIndex, GpuUuid, MachineId, MigUuid, Minor, PciAddress, Pid, ProfileId,
 };

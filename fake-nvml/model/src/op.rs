@@ -4,7 +4,7 @@
 use crate::{
     chosen::Choice,
     code::Code,
-    health::{RecoveryAction, RowRemaps},
+    health::{EccSite, RecoveryAction, RowRemaps},
     ids::{Birth, CiId, GiId, GpuIndex, MigUuid, ProfileId},
     machine::{ComputeMode, MigMode, Quirks, Timeslice},
     spec::Placement,
@@ -151,6 +151,8 @@ pub enum Injection {
         uncorrected: u64,
         /// On which GPU instance.
         gi: Option<GiId>,
+        /// In which memory.
+        site: EccSite,
     },
     /// Row remapping, as a new state.
     Remaps(RowRemaps),

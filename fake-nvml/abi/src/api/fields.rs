@@ -5,7 +5,7 @@
 use gpu_model::driver::Release;
 use gpu_model::{MigToggle, MilliWatts, PowerLimits, Spec, Thermal, Throttle};
 
-use super::health::{count, counting, remapper};
+use super::health::{DEVICE_MEMORY, count, counting, remapper};
 use super::retirement::retires;
 use super::{clocks, nvlink};
 use crate::handle::Device;
@@ -123,7 +123,10 @@ const fn numbered(id: u32, first: u32, second: u32) -> u32 {
 fn field(view: &View, device: Device, id: u32, scope: u32) -> Result<Value> {
     let gpu = view.whole(device)?;
     let (state, spec) = (view.state(gpu), view.spec(gpu));
-    let ecc = |error, counter| Ok(Value::Long(count(counting(view, device)?, error, counter)?));
+    let ecc = |error, counter, place| {
+        let health = counting(view, device)?;
+        Ok(Value::Long(count(health, error, counter, place)?))
+    };
     let remaps = || remapper(view, device).map(|gpu| view.state(gpu).health.remaps);
     let limits = || limits(spec, scope);
     let nvlink = || spec.nvlink.as_ref().ok_or(Status::NotSupported);
@@ -136,11 +139,15 @@ fn field(view: &View, device: Device, id: u32, scope: u32) -> Result<Value> {
         1 => int(state.ecc_current.into()),
         2 => int(state.ecc_pending.into()),
         // ECC_{SBE,DBE}_{VOL,AGG}_TOTAL, then the same of the device's memory
-        3 | 11 => ecc(0, 0),
-        4 | 12 => ecc(1, 0),
-        5 | 22 => ecc(0, 1),
-        6 | 23 => ecc(1, 1),
-        // Caches, registers, textures: the state counts errors of memory only
+        3 => ecc(0, 0, None),
+        4 => ecc(1, 0, None),
+        5 => ecc(0, 1, None),
+        6 => ecc(1, 1, None),
+        11 => ecc(0, 0, Some(DEVICE_MEMORY)),
+        12 => ecc(1, 0, Some(DEVICE_MEMORY)),
+        22 => ecc(0, 1, Some(DEVICE_MEMORY)),
+        23 => ecc(1, 1, Some(DEVICE_MEMORY)),
+        // Caches, registers, textures: our cards count these as SRAM
         7..=28 => counting(view, device).and(NONE),
         // RETIRED_{SBE,DBE,PENDING}, RETIRED_PENDING_{SBE,DBE}: up to Turing
         29..=31 | 92 | 93 => retires().and(int(0)),

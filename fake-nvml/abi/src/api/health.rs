@@ -11,6 +11,11 @@ use crate::status::{Result, Status};
 use crate::types::{EccErrorCounts, RowRemapperHistogram};
 use crate::view::{GpuView, View};
 
+/// `NVML_MEMORY_LOCATION_DEVICE_MEMORY`.
+pub(super) const DEVICE_MEMORY: u32 = 2;
+/// `NVML_MEMORY_LOCATION_SRAM`, the last of them.
+const SRAM: u32 = 7;
+
 /// The counters of volatile (0) or aggregate (1) errors.
 fn counts(health: &Health, counter: u32) -> Result<EccCounts> {
     match counter {
@@ -20,13 +25,29 @@ fn counts(health: &Health, counter: u32) -> Result<EccCounts> {
     }
 }
 
-/// Corrected (0) or uncorrected (1) errors.
-pub(super) fn count(health: &Health, error: u32, counter: u32) -> Result<u64> {
+/// Corrected (0) or uncorrected (1) errors of one place or, without one, of all.
+pub(super) fn count(health: &Health, error: u32, counter: u32, place: Option<u32>) -> Result<u64> {
     let counts = counts(health, counter)?;
-    match error {
-        0 => Ok(counts.corrected),
-        1 => Ok(counts.uncorrected),
-        _ => Err(Status::InvalidArgument),
+    let (all, memory, sram) = match error {
+        0 => (
+            counts.all_corrected(),
+            counts.corrected,
+            counts.sram.corrected,
+        ),
+        1 => (
+            counts.all_uncorrected(),
+            counts.uncorrected,
+            counts.sram.uncorrected(),
+        ),
+        _ => return Err(Status::InvalidArgument),
+    };
+    match place {
+        None => Ok(all),
+        Some(DEVICE_MEMORY) => Ok(memory),
+        Some(SRAM) => Ok(sram),
+        // Caches, registers, textures: cards before Volta counted by these, ours say SRAM.
+        Some(0..SRAM) => Ok(0),
+        Some(_) => Err(Status::InvalidArgument),
     }
 }
 
@@ -72,26 +93,20 @@ api! {
     /// All corrected or uncorrected ECC errors, since the last reset or ever.
     view fn nvmlDeviceGetTotalEccErrors(device: Device, error: u32, counter: u32, out: Out<u64>) |view| {
         let health = counting(view, device)?;
-        out.put(count(health, error, counter)?)
+        out.put(count(health, error, counter, None)?)
     }
 
-    /// ECC errors by place: the state tells no places, so all count as the memory's (deprecated in the header).
+    /// ECC errors by place (deprecated in the header: it has no place for SRAM as such, and caches and registers are not told apart).
     view fn nvmlDeviceGetDetailedEccErrors(device: Device, error: u32, counter: u32, out: Out<EccErrorCounts>) |view| {
         let health = counting(view, device)?;
-        let device_memory = count(health, error, counter)?;
+        let device_memory = count(health, error, counter, Some(DEVICE_MEMORY))?;
         out.put(EccErrorCounts { l1_cache: 0, l2_cache: 0, device_memory, register_file: 0 })
     }
 
-    /// ECC errors of one place; the state tells no places, so all count as the memory's (2).
+    /// ECC errors of one place.
     view fn nvmlDeviceGetMemoryErrorCounter(device: Device, error: u32, counter: u32, location: u32, out: Out<u64>) |view| {
-        const DEVICE_MEMORY: u32 = 2;
-        const LOCATIONS: u32 = 8;
         let health = counting(view, device)?;
-        let all = count(health, error, counter)?;
-        if location >= LOCATIONS {
-            return Err(Status::InvalidArgument);
-        }
-        out.put(if location == DEVICE_MEMORY { all } else { 0 })
+        out.put(count(health, error, counter, Some(location))?)
     }
 
     /// Remapped rows; NOT_SUPPORTED while MIG instances are there.

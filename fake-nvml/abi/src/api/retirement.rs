@@ -2,7 +2,7 @@
 //! Not counters and modes of ECC (`health`).
 //! From the catalogue and the state. Pages are retired up to Turing, rows are remapped since Ampere.
 
-use gpu_model::{Architecture, Op};
+use gpu_model::{Architecture, Op, SramSource};
 
 use super::health::{counting, remapper};
 use crate::absent::absent;
@@ -89,30 +89,31 @@ api! {
         out.put(RepairStatus { b_channel_repair_pending: 0, b_tpc_repair_pending: 0, ..out.get()? })
     }
 
-    /// Errors of SRAM by part: the state counts errors of memory only, so there are none.
+    /// Errors of SRAM by kind and, those that could not be corrected, by part; how many are too many is not known, so it is never exceeded.
     view fn nvmlDeviceGetSramEccErrorStatus(device: Device, out: Out<SramEcc>) |view| {
         view.whole(device)?;
         out.check_version()?;
         tells_parts(view, device)?;
-        counting(view, device)?;
+        let health = counting(view, device)?;
+        let (volatile, aggregate) = (health.ecc_volatile.sram, health.ecc_aggregate.sram);
         out.put(SramEcc {
             version: out.get()?.version,
-            aggregate_unc_parity: 0,
-            aggregate_unc_sec_ded: 0,
-            aggregate_cor: 0,
-            volatile_unc_parity: 0,
-            volatile_unc_sec_ded: 0,
-            volatile_cor: 0,
-            aggregate_unc_bucket_l2: 0,
-            aggregate_unc_bucket_sm: 0,
-            aggregate_unc_bucket_pcie: 0,
-            aggregate_unc_bucket_mcu: 0,
-            aggregate_unc_bucket_other: 0,
+            aggregate_unc_parity: aggregate.parity,
+            aggregate_unc_sec_ded: aggregate.sec_ded,
+            aggregate_cor: aggregate.corrected,
+            volatile_unc_parity: volatile.parity,
+            volatile_unc_sec_ded: volatile.sec_ded,
+            volatile_cor: volatile.corrected,
+            aggregate_unc_bucket_l2: aggregate.of(SramSource::L2),
+            aggregate_unc_bucket_sm: aggregate.of(SramSource::Sm),
+            aggregate_unc_bucket_pcie: aggregate.of(SramSource::Pcie),
+            aggregate_unc_bucket_mcu: aggregate.of(SramSource::Microcontroller),
+            aggregate_unc_bucket_other: aggregate.of(SramSource::Other),
             b_threshold_exceeded: 0,
         })
     }
 
-    /// Errors of SRAM by address: none.
+    /// Errors of SRAM by address: none, for errors of ours have no address.
     view fn nvmlDeviceGetSramUniqueUncorrectedEccErrorCounts(device: Device, out: Out<SramUnique>) |view| {
         view.whole(device)?;
         out.check_version()?;

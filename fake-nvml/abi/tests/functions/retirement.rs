@@ -1,6 +1,6 @@
 //! Pages, rows, repairs, and counters that are cleared.
 
-use gpu_model::{GpuIndex, Injection, Op, RowRemaps};
+use gpu_model::{EccSite, GpuIndex, Injection, Op, RowRemaps, SramCheck, SramSource};
 use nvml_wrapper_sys::bindings::{nvmlEccSramErrorStatus_v1_t, nvmlRepairStatus_v1_t};
 
 use crate::support::{Node, ask, call};
@@ -72,6 +72,106 @@ fn repairs_and_errors_by_part() {
     );
 }
 
+/// Each part and each check has its own counter; the sums hold both memories, and a reset of the volatile ones leaves the rest.
+#[test]
+fn errors_of_the_chip_are_told_by_part_and_apart_from_the_memory() {
+    let node = Node::new("1xA100-SXM4-40GB");
+    let nvml = node.init();
+    let gpu = GpuIndex(0);
+    let inject = |corrected, uncorrected, site| {
+        let what = Injection::Ecc {
+            corrected,
+            uncorrected,
+            gi: None,
+            site,
+        };
+        node.store()
+            .apply(Op::Inject { gpu, what })
+            .expect("injected");
+    };
+    let sources = [
+        SramSource::L2,
+        SramSource::Sm,
+        SramSource::Pcie,
+        SramSource::Microcontroller,
+        SramSource::Other,
+    ];
+    for (count, source) in (1..).zip(sources) {
+        let check = if count % 2 == 0 {
+            SramCheck::Parity
+        } else {
+            SramCheck::SecDed
+        };
+        inject(10, count, EccSite::Sram { source, check });
+    }
+    inject(100, 1000, EccSite::Memory);
+    let told = || {
+        // SAFETY: a plain struct, for which zeros are valid.
+        let mut told: nvmlEccSramErrorStatus_v1_t = unsafe { core::mem::zeroed() };
+        told.version = tag::<nvmlEccSramErrorStatus_v1_t>(1);
+        assert_eq!(
+            call!(
+                nvml,
+                nvmlDeviceGetSramEccErrorStatus(nvml.device(0), &mut told)
+            ),
+            OK
+        );
+        told
+    };
+    let now = told();
+    assert_eq!(
+        [
+            now.aggregateUncBucketL2,
+            now.aggregateUncBucketSm,
+            now.aggregateUncBucketPcie,
+            now.aggregateUncBucketMcu,
+            now.aggregateUncBucketOther,
+        ],
+        [1, 2, 3, 4, 5]
+    );
+    assert_eq!(
+        (
+            now.volatileUncParity,
+            now.volatileUncSecDed,
+            now.volatileCor
+        ),
+        (2 + 4, 1 + 3 + 5, 50)
+    );
+    assert_eq!(
+        (
+            now.aggregateUncParity,
+            now.aggregateUncSecDed,
+            now.aggregateCor
+        ),
+        (6, 9, 50)
+    );
+    let total = |error, counter| ask!(nvml, nvmlDeviceGetTotalEccErrors(nvml.device(0), error, counter) -> u64);
+    assert_eq!((total(0, 0), total(1, 0)), (Ok(150), Ok(1015)));
+    let at = |error, location| ask!(nvml, nvmlDeviceGetMemoryErrorCounter(nvml.device(0), error, 0, location) -> u64);
+    const MEMORY: u32 = 2;
+    const SRAM: u32 = 7;
+    assert_eq!((at(0, MEMORY), at(1, MEMORY)), (Ok(100), Ok(1000)));
+    assert_eq!((at(0, SRAM), at(1, SRAM)), (Ok(50), Ok(15)));
+    assert_eq!((at(0, 0), at(0, SRAM + 1)), (Ok(0), Err(INVALID)));
+    assert_eq!(
+        call!(nvml, nvmlDeviceClearEccErrorCounts(nvml.device(0), 0)),
+        OK
+    );
+    let now = told();
+    assert_eq!(
+        (
+            now.volatileUncParity,
+            now.volatileUncSecDed,
+            now.volatileCor
+        ),
+        (0, 0, 0)
+    );
+    assert_eq!(
+        (now.aggregateUncParity, now.aggregateUncBucketOther),
+        (6, 5)
+    );
+}
+
 #[test]
 fn counters_can_be_cleared_each_for_itself() {
     let node = Node::new("1xA100-SXM4-40GB");
@@ -81,6 +181,7 @@ fn counters_can_be_cleared_each_for_itself() {
         corrected: 3,
         uncorrected: 1,
         gi: None,
+        site: EccSite::Memory,
     };
     node.store()
         .apply(Op::Inject { gpu, what: errors })

@@ -5,7 +5,6 @@ use super::load;
 use crate::{
     clients::Scope,
     events::EventKind,
-    health::EccCounts,
     ids::GpuIndex,
     machine::Machine,
     op::{Injection, Outcome},
@@ -73,19 +72,17 @@ impl Machine {
                 corrected,
                 uncorrected,
                 gi,
+                site,
             } => {
                 let scope = Scope {
                     gpu: index,
                     gi,
                     ci: None,
                 };
-                let gpu = self.gpu_mut(index)?;
-                let add = |counts: &mut EccCounts| {
-                    counts.corrected = counts.corrected.saturating_add(corrected);
-                    counts.uncorrected = counts.uncorrected.saturating_add(uncorrected);
-                };
-                add(&mut gpu.health.ecc_volatile);
-                add(&mut gpu.health.ecc_aggregate);
+                let health = &mut self.gpu_mut(index)?.health;
+                for counts in [&mut health.ecc_volatile, &mut health.ecc_aggregate] {
+                    counts.add(corrected, uncorrected, site);
+                }
                 let mut seq = self.events.last_seq();
                 if corrected > 0 {
                     seq = self.note(now, scope, EventKind::SingleBitEcc);

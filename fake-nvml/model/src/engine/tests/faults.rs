@@ -175,6 +175,7 @@ fn what_follows_from_what() {
             corrected: 0,
             uncorrected: 1,
             gi,
+            site: EccSite::Memory,
         },
         &bench.machine,
     );
@@ -192,12 +193,28 @@ fn what_follows_from_what() {
         (now.remaps.uncorrected, now.remaps.pending, now.recovery),
         (1, true, RecoveryAction::DrainAndReset)
     );
+    // In the chip there is nothing to remap.
+    let sram = Injection::Ecc {
+        corrected: 0,
+        uncorrected: 1,
+        gi,
+        site: EccSite::Sram {
+            source: SramSource::L2,
+            check: SramCheck::Parity,
+        },
+    };
+    let sram = all(sram, &bench.machine);
+    assert_eq!(
+        (xids(&sram), sram.gpu(GPU).unwrap().health.remaps),
+        (vec![48], RowRemaps::default())
+    );
     // Again: one row more, and nothing new is asked for.
     let again = all(
         Injection::Ecc {
             corrected: 0,
             uncorrected: 1,
             gi,
+            site: EccSite::Memory,
         },
         &ecc,
     );
@@ -208,7 +225,8 @@ fn what_follows_from_what() {
             Injection::Ecc {
                 corrected: 5,
                 uncorrected: 0,
-                gi: None
+                gi: None,
+                site: EccSite::Memory
             },
             &bench.machine
         ))
@@ -267,6 +285,7 @@ fn what_follows_from_what() {
         corrected: 0,
         uncorrected: 1,
         gi: None,
+        site: EccSite::Memory,
     };
     assert_eq!(what.with_consequences(&plain, &health).len(), 2);
 }
@@ -368,7 +387,7 @@ proptest! {
             let what = match kind {
                 0 => Injection::Xid { xid: 43, gi: None, ci: None },
                 1 => Injection::Lost(at % 2 == 0),
-                2 => Injection::Ecc { corrected: 1, uncorrected: at % 3, gi: None },
+                2 => Injection::Ecc { corrected: 1, uncorrected: at % 3, gi: None, site: EccSite::Memory },
                 _ => Injection::Load { gi: None, compute: Percent(50), memory: MiB(at) },
             };
             machine = machine.apply(Op::Schedule { gpu: GPU, at: Now(at + 1), what }, Now(0)).unwrap().0;

@@ -129,6 +129,7 @@ fn a_reset_clears_what_is_volatile_and_keeps_what_is_not() {
             corrected: 3,
             uncorrected: 1,
             gi: None,
+            site: EccSite::Memory,
         }))
         .unwrap();
     bench
@@ -153,7 +154,8 @@ fn a_reset_clears_what_is_volatile_and_keeps_what_is_not() {
         gpu.health.ecc_aggregate,
         EccCounts {
             corrected: 3,
-            uncorrected: 1
+            uncorrected: 1,
+            ..EccCounts::default()
         }
     );
     assert_eq!(gpu.health.recovery, RecoveryAction::None);

@@ -140,6 +140,36 @@ pub(super) struct Ecc {
     pub(super) uncorrected: u64,
     /// GPU instance.
     pub(super) gi: Option<u32>,
+    /// In a memory of the chip itself; without it in the card's memory.
+    pub(super) sram: Option<Sram>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Sram {
+    /// Which part of the chip.
+    pub(super) source: Source,
+    /// What found those that were not corrected.
+    #[serde(default)]
+    pub(super) check: Check,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Source {
+    L2,
+    Sm,
+    Pcie,
+    Microcontroller,
+    Other,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Check {
+    Parity,
+    #[default]
+    SecDed,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -3,12 +3,12 @@
 use super::{
     super::{
         CardFault,
-        written::{Card, Reason, Recovery},
+        written::{Card, Check, Reason, Recovery, Source},
     },
     Lint,
 };
 use crate::{
-    health::{RecoveryAction, RowRemaps},
+    health::{EccSite, RecoveryAction, RowRemaps, SramCheck, SramSource},
     ids::{CiId, GiId},
     op::Injection,
     span::Micros,
@@ -96,6 +96,22 @@ impl Lint<'_> {
                 corrected: ecc.corrected,
                 uncorrected: ecc.uncorrected,
                 gi: ecc.gi.map(GiId),
+                site: ecc
+                    .sram
+                    .as_ref()
+                    .map_or(EccSite::Memory, |sram| EccSite::Sram {
+                        source: match sram.source {
+                            Source::L2 => SramSource::L2,
+                            Source::Sm => SramSource::Sm,
+                            Source::Pcie => SramSource::Pcie,
+                            Source::Microcontroller => SramSource::Microcontroller,
+                            Source::Other => SramSource::Other,
+                        },
+                        check: match sram.check {
+                            Check::Parity => SramCheck::Parity,
+                            Check::SecDed => SramCheck::SecDed,
+                        },
+                    }),
             });
         }
         if let Some(remaps) = &card.remaps {
