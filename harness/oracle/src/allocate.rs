@@ -40,17 +40,16 @@ pub fn allocate(world: &World, claim: &Claim) -> Vec<Verdict> {
 /// What the claims of one pod get on every node, node by node.
 pub fn allocate_together(world: &World, claims: &[&Claim], how: How) -> Vec<Verdict> {
     let mut answers = Answers::default();
-    let order: Vec<usize> = (0..world.pools.len()).collect();
     world
         .nodes
         .iter()
-        .map(|node| on_node(world, claims, node, how, &order, &mut answers))
+        .map(|node| on_node(world, claims, node, how, &world.order(node), &mut answers))
         .collect()
 }
 
 /// What the claims of one pod get on one node.
 pub fn allocate_on(world: &World, claims: &[&Claim], node: &Node, how: How) -> Verdict {
-    let order: Vec<usize> = (0..world.pools.len()).collect();
+    let order = world.order(node);
     on_node(world, claims, node, how, &order, &mut Answers::default())
 }
 
@@ -61,13 +60,12 @@ pub fn allocate_in_any_order(
     node: &Node,
     how: How,
 ) -> Vec<Verdict> {
-    let order: Vec<usize> = (0..world.pools.len()).collect();
     if world.variant.sorts_pools(world.gates.version()) {
         return vec![allocate_on(world, claims, node, how)];
     }
     let mut answers = Answers::default();
     let mut verdicts: Vec<Verdict> = Vec::new();
-    for order in permutations(&order) {
+    for order in permutations(&world.order(node)) {
         let verdict = on_node(world, claims, node, how, &order, &mut answers);
         if !verdicts.iter().any(|known| known.answer == verdict.answer) {
             verdicts.push(verdict);

@@ -1,7 +1,7 @@
 //! Shared counters (KEP-4815): what each device draws, and what is left.
 //! Since 1.35 a counter set belongs to its pool, before to the slice that it stands in.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::gates::{Gate, Gates};
 use crate::groups::OnSet;
@@ -79,16 +79,20 @@ impl Draws {
                 (pool, usize::MAX)
             }
         };
-        let mut sets: HashMap<(usize, usize, Name), usize> = HashMap::new();
-        let mut places: HashMap<(usize, Name), usize> = HashMap::new();
+        let mut sets: HashMap<(usize, usize), BTreeMap<Name, usize>> = HashMap::new();
+        // Per counter set: its counters.
+        let mut places: Vec<BTreeMap<Name, usize>> = Vec::new();
         for (at, pool) in pools.iter().enumerate() {
             for index in &pool.slices {
                 for set in &slices[*index].counter_sets {
                     let (pool, slice) = scope(at, *index);
-                    let id = sets.len();
-                    let id = *sets.entry((pool, slice, set.name.clone())).or_insert(id);
+                    let of_scope = sets.entry((pool, slice)).or_default();
+                    let id = *of_scope.entry(set.name.clone()).or_insert_with(|| {
+                        places.push(BTreeMap::new());
+                        places.len() - 1
+                    });
                     for (name, total) in &set.counters {
-                        places.insert((id, name.clone()), draws.counters.len());
+                        places[id].insert(name.clone(), draws.counters.len());
                         draws.counters.push(Counter {
                             set: set.name.clone(),
                             name: name.clone(),
@@ -104,21 +108,25 @@ impl Draws {
             for consumption in &slices[entry.slice].devices[entry.index].consumes {
                 let (pool, slice) = scope(entry.pool, entry.slice);
                 draws.scope_of_device[at] = Some((pool, slice));
-                let Some(set) = sets.get(&(pool, slice, consumption.counter_set.clone())) else {
+                let of_scope = sets.get(&(pool, slice));
+                let Some(set) = of_scope.and_then(|sets| sets.get(&consumption.counter_set)) else {
                     continue;
                 };
-                for (name, amount) in &consumption.counters {
-                    if let Some(counter) = places.get(&(*set, name.clone())) {
-                        draws.of_device[at].push((*counter, amount.nanos()));
-                    }
-                }
+                // Both are in ascending order.
+                let mut places = places[*set].iter().peekable();
+                let known = consumption.counters.iter().filter_map(|(name, amount)| {
+                    while places.next_if(|(other, _)| *other < name).is_some() {}
+                    let (_, counter) = places.next_if(|(other, _)| *other == name)?;
+                    Some((*counter, amount.nanos()))
+                });
+                draws.of_device[at].extend(known);
                 if with_groups {
                     draws.groups_of_device[at].push((*set, consumption.groups.clone()));
                 }
             }
         }
         draws.used = vec![0; draws.counters.len()];
-        draws.groups = vec![OnSet::Free; sets.len()];
+        draws.groups = vec![OnSet::Free; places.len()];
         draws
     }
 
@@ -150,17 +158,17 @@ impl Draws {
         &self.groups_of_device[device]
     }
 
-    /// The first counter that lacks what the device needs, when `used` is in use.
+    /// The first counter that lacks what the device needs, when `used` says how much of each is in use.
     /// By a quirk a counter of the same pool that is overcommitted counts too.
     pub(crate) fn shortage(
         &self,
         device: usize,
-        used: &[i128],
+        used: impl Fn(usize) -> i128,
         whole_pool: bool,
     ) -> Option<Shortage> {
         let lacks = |counter: usize, amount: i128| {
             let known = &self.counters[counter];
-            let left = known.total - used[counter];
+            let left = known.total - used(counter);
             (left < amount).then(|| Shortage {
                 set: known.set.clone(),
                 counter: known.name.clone(),

@@ -8,6 +8,7 @@
 
 mod allocate;
 mod asks;
+mod attempt;
 mod capacity;
 mod cel;
 mod constraints;
@@ -20,6 +21,7 @@ mod menu;
 mod misallocation;
 mod names;
 pub mod objects;
+mod places;
 mod pool;
 mod quantity;
 mod quirks;

@@ -115,8 +115,7 @@ pub fn misallocation(
     held: &[Held],
     node: &Node,
 ) -> Result<Misallocation, Failure> {
-    let order: Vec<usize> = (0..world.pools.len()).collect();
-    let menu = Menu::new(world, node, &order);
+    let menu = Menu::new(world, node, &world.order(node));
     let prepared = Prepared::new(world, &[claim])?;
     let mut answers = Answers::default();
     // Where each device stands now: as it was given, or in its place the smallest that fits.

@@ -137,6 +137,17 @@ fn flaw(pool: &Pool, slices: &[Slice], gates: &Gates) -> Option<Flaw> {
     contradiction(pool, slices, gates).map(|why| Flaw::Invalid { why })
 }
 
+/// The first of ascending names that is not among others, which are ascending too.
+fn first_not_in<'n>(
+    names: impl Iterator<Item = &'n Name>,
+    mut others: impl Iterator<Item = &'n Name>,
+) -> Option<&'n Name> {
+    names.into_iter().find(|name| {
+        let next = others.find(|other| *other >= *name);
+        next != Some(*name)
+    })
+}
+
 /// A device name that stands twice in these slices.
 pub(crate) fn twins<'s>(slices: impl Iterator<Item = &'s Slice>) -> Option<&'s Name> {
     let mut names = BTreeSet::new();
@@ -167,10 +178,7 @@ fn contradiction(pool: &Pool, slices: &[Slice], gates: &Gates) -> Option<String>
                     device.name, consumption.counter_set
                 ));
             };
-            let unknown = consumption
-                .counters
-                .keys()
-                .find(|counter| !set.counters.contains_key(*counter));
+            let unknown = first_not_in(consumption.counters.keys(), set.counters.keys());
             if let Some(counter) = unknown {
                 return Some(format!(
                     "device {} consumes counter {counter}, which counter set {} has not",

@@ -140,9 +140,20 @@ impl FromStr for Quantity {
             return Err(bad("it has two decimal points"));
         }
         let (up, down) = scale(suffix).ok_or_else(|| bad("its suffix is not known"))?;
-        let magnitude = magnitude(whole, fraction, up, down);
+        let magnitude = simple(whole, fraction, up, down)
+            .unwrap_or_else(|| magnitude(whole, fraction, up, down));
         Ok(Quantity(if negative { -magnitude } else { magnitude }))
     }
+}
+
+/// A whole number of a suffix that multiplies, as nearly all are: nothing to divide, nothing to round.
+fn simple(whole: &str, fraction: &str, up: i128, down: i128) -> Option<i128> {
+    if !fraction.is_empty() || down != 1 || whole.len() > 18 {
+        return None;
+    }
+    let number: i64 = whole.parse().ok()?;
+    let nanos = i128::from(number).checked_mul(up)?.checked_mul(NANO)?;
+    Some(nanos.min(MAX))
 }
 
 /// digits x up / down in billionths, rounded up, capped.
@@ -227,6 +238,22 @@ impl fmt::Display for Quantity {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_short_way_gives_what_the_long_way_gives() {
+        for whole in ["0", "1", "007", "40320", "9223372036", "999999999999999999"] {
+            for suffix in ["", "Ki", "Mi", "Gi", "Ei", "k", "M", "E", "e3", "e30"] {
+                let Some((up, 1)) = scale(suffix) else {
+                    panic!("{suffix}")
+                };
+                let long = magnitude(whole, "", up, 1);
+                if let Some(short) = simple(whole, "", up, 1) {
+                    assert_eq!(short, long, "{whole}{suffix}");
+                }
+            }
+        }
+        assert!(simple("40", "", 1 << 30, 1).is_some() && simple("", "", 1, 1).is_none());
+    }
 
     fn q(text: &str) -> Quantity {
         text.parse().unwrap_or_else(|error| panic!("{error}"))

@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::asks::{AskFacts, Prepared};
+use crate::attempt::{Attempt, Before};
 use crate::capacity::{self, Lack};
 use crate::constraints::{self, Breach};
 use crate::forgetful::Memory;
 use crate::gates::Gate;
-use crate::groups::OnSet;
 use crate::limits::RESULTS_PER_CLAIM;
 use crate::menu::Menu;
 use crate::names::Name;
@@ -35,7 +35,7 @@ pub(crate) struct Pick {
     pub(crate) share: Option<BTreeMap<Name, Quantity>>,
     /// Whether it is the one that charges the counters.
     charges: bool,
-    groups_before: Vec<(usize, OnSet)>,
+    groups_before: Before,
 }
 
 pub(crate) struct Search<'w, 's> {
@@ -44,10 +44,7 @@ pub(crate) struct Search<'w, 's> {
     prepared: &'s Prepared<'w>,
     answers: &'s mut Answers,
     pub(crate) picks: Vec<Pick>,
-    used: Vec<i128>,
-    groups: Vec<OnSet>,
-    /// Devices picked whole.
-    taken: Vec<bool>,
+    attempt: Attempt<'w>,
     memories: HashMap<(usize, usize), Memory>,
     /// By a quirk: devices that a claim was refused and that count as taken all the same.
     lost: HashSet<(usize, usize)>,
@@ -77,9 +74,7 @@ impl<'w, 's> Search<'w, 's> {
             prepared,
             answers,
             picks: Vec::new(),
-            used: world.draws.used.clone(),
-            groups: world.draws.groups.clone(),
-            taken: vec![false; world.devices.len()],
+            attempt: Attempt::new(&world.draws),
             memories: HashMap::new(),
             lost: HashSet::new(),
             steps: 0,
@@ -363,9 +358,7 @@ impl<'w, 's> Search<'w, 's> {
     /// By a quirk a refused device keeps its counters.
     fn stay_charged(&mut self, device: usize) {
         if self.world.quirks.has(Quirk::RefusedDevicesStayCharged) && !self.charged(device) {
-            for (counter, amount) in self.world.draws.of(device) {
-                self.used[*counter] += amount;
-            }
+            self.attempt.charge(device);
         }
     }
 
@@ -405,7 +398,7 @@ impl<'w, 's> Search<'w, 's> {
         let lost = |(claim, lost): &(usize, usize)| {
             *lost == device && (!facts.ask.admin || *claim == facts.claim)
         };
-        let taken = (!facts.ask.admin && (self.taken[device] || blocked))
+        let taken = (!facts.ask.admin && (self.attempt.is_whole(device) || blocked))
             || self.picks.iter().any(here)
             || self.lost.iter().any(lost);
         taken.then_some(Refusal::AlreadyPicked)
@@ -471,17 +464,11 @@ impl<'w, 's> Search<'w, 's> {
             return None;
         }
         let whole_pool = self.world.quirks.has(Quirk::OvercommitBlocksThePool);
-        if let Some(shortage) = self.world.draws.shortage(device, &self.used, whole_pool) {
+        if let Some(shortage) = self.attempt.shortage(device, whole_pool) {
             return Some(Refusal::Counter(shortage));
         }
-        let refused = self
-            .world
-            .draws
-            .groups_of(device)
-            .iter()
-            .find(|(set, groups)| !self.groups[*set].admits(groups));
-        refused.map(|(_, groups)| Refusal::Group {
-            groups: groups.clone(),
+        self.attempt.outsider(device).map(|groups| Refusal::Group {
+            groups: groups.to_vec(),
         })
     }
 
@@ -618,16 +605,11 @@ impl<'w, 's> Search<'w, 's> {
         let charges = !self.charged(device);
         let mut groups_before = Vec::new();
         if charges {
-            for (counter, amount) in self.world.draws.of(device) {
-                self.used[*counter] += amount;
-            }
-            for (set, groups) in self.world.draws.groups_of(device) {
-                let with = self.groups[*set].with(groups);
-                groups_before.push((*set, std::mem::replace(&mut self.groups[*set], with)));
-            }
+            self.attempt.charge(device);
+            groups_before = self.attempt.join(device);
         }
         if !facts.ask.admin && share.is_none() {
-            self.taken[device] = true;
+            self.attempt.set_whole(device, true);
         }
         self.picks.push(Pick {
             claim: facts.claim,
@@ -661,15 +643,13 @@ impl<'w, 's> Search<'w, 's> {
         if pick.charges {
             let keeps =
                 pick.share.is_some() && self.world.quirks.has(Quirk::RefusedDevicesStayCharged);
-            for (counter, amount) in self.world.draws.of(pick.device).iter().filter(|_| !keeps) {
-                self.used[*counter] -= amount;
+            if !keeps {
+                self.attempt.discharge(pick.device);
             }
-            for (set, before) in pick.groups_before.into_iter().rev() {
-                self.groups[set] = before;
-            }
+            self.attempt.leave(pick.groups_before);
         }
         if !self.prepared.asks[pick.ask].ask.admin && pick.share.is_none() {
-            self.taken[pick.device] = false;
+            self.attempt.set_whole(pick.device, false);
         }
     }
 }

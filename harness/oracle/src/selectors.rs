@@ -1,8 +1,10 @@
 //! Selectors asked of devices, each once: what was said is kept for the rest of the search and for other nodes.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::asks::AskFacts;
+use crate::cel::{Expression, Facts};
 use crate::objects::{Attribute, Derived, Selector};
 use crate::verdict::{Failure, Refusal};
 use crate::world::World;
@@ -18,6 +20,32 @@ pub(crate) enum Said {
 pub(crate) struct Answers {
     yes: HashMap<(usize, usize), bool>,
     derived: HashMap<(*const Derived, usize), Attribute>,
+    runs: Runs,
+}
+
+/// Answers of expressions that were run, each with a device of which it was asked; the one that was right last comes first.
+#[derive(Default)]
+struct Runs(HashMap<*const Expression, Vec<(Arc<Facts>, bool)>>);
+
+/// Of an expression so many answers are kept.
+const KEPT: usize = 32;
+
+impl Runs {
+    /// What the expression says of the device, run only if no device that is alike has been asked.
+    fn holds(&mut self, expression: &Arc<Expression>, facts: &Arc<Facts>) -> Result<bool, String> {
+        let known = self.0.entry(Arc::as_ptr(expression)).or_default();
+        let alike = |(other, _): &(Arc<Facts>, bool)| expression.answers_alike(other, facts);
+        if let Some(at) = known.iter().position(alike) {
+            known.swap(0, at);
+            return Ok(known[0].1);
+        }
+        let holds = expression.holds(facts)?;
+        if known.len() == KEPT {
+            known.pop();
+        }
+        known.insert(0, (Arc::clone(facts), holds));
+        Ok(holds)
+    }
 }
 
 impl Answers {
@@ -31,7 +59,7 @@ impl Answers {
         if self.yes.get(&(ask, device)) == Some(&true) {
             return Ok(Said::Yes);
         }
-        let said = first_no(world, facts, device)?;
+        let said = first_no(world, &mut self.runs, facts, device)?;
         self.yes.insert((ask, device), matches!(said, Said::Yes));
         Ok(said)
     }
@@ -72,21 +100,26 @@ impl Answers {
     }
 }
 
-fn first_no(world: &World, facts: &AskFacts<'_>, device: usize) -> Result<Said, Failure> {
+fn first_no(
+    world: &World,
+    runs: &mut Runs,
+    facts: &AskFacts<'_>,
+    device: usize,
+) -> Result<Said, Failure> {
     let of_class = facts
         .class
         .selectors
         .iter()
-        .map(|selector| (format!("DeviceClass {}", facts.class.name), selector));
-    let of_request = facts
-        .ask
-        .selectors
-        .iter()
-        .map(|selector| (format!("request {}", facts.full_name), selector));
-    for (owner, selector) in of_class.chain(of_request) {
-        if !holds(world, &owner, selector, device)? {
+        .map(|selector| (true, selector));
+    let of_request = facts.ask.selectors.iter().map(|selector| (false, selector));
+    for (class, selector) in of_class.chain(of_request) {
+        let owner = || match class {
+            true => format!("DeviceClass {}", facts.class.name),
+            false => format!("request {}", facts.full_name),
+        };
+        if !holds(world, runs, owner, selector, device)? {
             return Ok(Said::No(Refusal::Selector {
-                owner,
+                owner: owner(),
                 expression: selector.text.clone(),
             }));
         }
@@ -94,10 +127,16 @@ fn first_no(world: &World, facts: &AskFacts<'_>, device: usize) -> Result<Said, 
     Ok(Said::Yes)
 }
 
-fn holds(world: &World, owner: &str, selector: &Selector, device: usize) -> Result<bool, Failure> {
+fn holds(
+    world: &World,
+    runs: &mut Runs,
+    owner: impl Fn() -> String,
+    selector: &Selector,
+    device: usize,
+) -> Result<bool, Failure> {
     let entry = &world.devices[device];
     let failed = |device, error| Failure::Expression {
-        owner: format!("selector of {owner}"),
+        owner: format!("selector of {}", owner()),
         device,
         error,
     };
@@ -105,8 +144,7 @@ fn holds(world: &World, owner: &str, selector: &Selector, device: usize) -> Resu
         .expression
         .as_ref()
         .map_err(|error| failed(None, error.to_string()))?;
-    expression
-        .holds(&world.device(entry).facts)
+    runs.holds(expression, &world.device(entry).facts)
         .map_err(|error| {
             failed(
                 Some(entry.id.clone()),

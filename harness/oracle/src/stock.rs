@@ -119,7 +119,10 @@ impl World {
         if let Some(taint) = taint.filter(|_| self.gates.has(crate::Gate::DeviceTaints)) {
             return State::Tainted(taint.to_string());
         }
-        match self.draws.shortage(device, &self.draws.used, false) {
+        match self
+            .draws
+            .shortage(device, |counter| self.draws.used[counter], false)
+        {
             Some(shortage) if self.usage[device].shares == 0 => State::Short(shortage),
             _ => State::Free,
         }

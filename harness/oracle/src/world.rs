@@ -9,14 +9,15 @@ use crate::cel::Dialect;
 use crate::counters::Draws;
 use crate::gates::{Gate, Gates};
 use crate::names::{DeviceId, Name};
-use crate::objects::{Claim, ClaimKey, Class, Device, Node, Reach, Rule, Slice, Span};
+use crate::objects::{Claim, ClaimKey, Class, Device, Held, Node, Reach, Rule, Slice, Span};
+use crate::places::Places;
 use crate::pool::{self, Pool};
 use crate::quirks::Quirks;
 use crate::taints;
 use crate::variant::Variant;
 
 /// Everything that decides, as values.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Setup {
     /// The slices, in the order in which a client lists them.
     pub slices: Vec<Slice>,
@@ -44,6 +45,7 @@ pub struct World {
     pub(crate) devices: Vec<Entry>,
     /// Per pool: the range of its devices.
     pub(crate) ranges: Vec<Range<usize>>,
+    pub(crate) places: Places,
     pub(crate) draws: Draws,
     pub(crate) usage: Vec<Usage>,
 }
@@ -83,6 +85,7 @@ impl World {
             .flat_map(|(at, pool)| entries(at, pool, &slices))
             .collect();
         let draws = Draws::new(&gates, &pools, &slices, &devices);
+        let places = Places::new(&pools, &slices);
         let usage = usage(&setup.claims, &devices, &gates);
         let mut world = World {
             gates,
@@ -96,6 +99,7 @@ impl World {
                 .collect(),
             nodes: setup.nodes,
             ranges: ranges(pools.len(), &devices),
+            places,
             pools,
             devices,
             draws,
@@ -244,24 +248,26 @@ fn ranges(pools: usize, devices: &[Entry]) -> Vec<Range<usize>> {
 /// What allocated claims hold of each device. Administrative access holds nothing.
 fn usage(claims: &[Claim], devices: &[Entry], gates: &Gates) -> Vec<Usage> {
     let mut usage = vec![Usage::default(); devices.len()];
-    let mut places: HashMap<&DeviceId, Vec<usize>> = HashMap::new();
-    for (at, entry) in devices.iter().enumerate() {
-        places.entry(&entry.id).or_default().push(at);
-    }
+    let mut held: HashMap<&DeviceId, Vec<(&Claim, &Held)>> = HashMap::new();
     for claim in claims {
-        for held in claim.holds.iter().flatten().filter(|held| !held.admin) {
-            for at in places.get(&held.device).into_iter().flatten() {
-                let usage = &mut usage[*at];
-                if held.share.is_some() && gates.has(Gate::ConsumableCapacity) {
-                    usage.shares += 1;
-                    usage.consumed.add(
-                        held.consumed
-                            .iter()
-                            .map(|(name, amount)| (name.clone(), *amount)),
-                    );
-                } else {
-                    usage.holder = Some(claim.key.clone());
-                }
+        for it in claim.holds.iter().flatten().filter(|held| !held.admin) {
+            held.entry(&it.device).or_default().push((claim, it));
+        }
+    }
+    if held.is_empty() {
+        return usage;
+    }
+    for (entry, usage) in devices.iter().zip(&mut usage) {
+        for (claim, held) in held.get(&entry.id).into_iter().flatten() {
+            if held.share.is_some() && gates.has(Gate::ConsumableCapacity) {
+                usage.shares += 1;
+                usage.consumed.add(
+                    held.consumed
+                        .iter()
+                        .map(|(name, amount)| (name.clone(), *amount)),
+                );
+            } else {
+                usage.holder = Some(claim.key.clone());
             }
         }
     }

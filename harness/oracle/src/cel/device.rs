@@ -43,6 +43,18 @@ impl Facts {
     }
 }
 
+impl Facts {
+    /// The attribute that `device.attributes["domain"].id` is.
+    pub(super) fn attribute_in(&self, domain: &str, id: &str) -> Option<&Attribute> {
+        find(&self.attributes, &self.driver, domain, id)
+    }
+
+    /// The capacity that `device.capacity["domain"].id` is.
+    pub(super) fn capacity_in(&self, domain: &str, id: &str) -> Option<&Capacity> {
+        find(&self.capacity, &self.driver, domain, id)
+    }
+}
+
 fn find<'m, T>(map: &'m BTreeMap<Name, T>, driver: &str, domain: &str, id: &str) -> Option<&'m T> {
     if domain == driver
         && let Some(found) = map.get(id)

@@ -7,6 +7,7 @@ mod device;
 mod functions;
 mod lists;
 mod quantities;
+mod reads;
 mod scope;
 mod semvers;
 
@@ -73,6 +74,7 @@ pub struct Expression {
     text: String,
     program: Program,
     dialect: Dialect,
+    reads: Option<reads::Reads>,
 }
 
 impl fmt::Debug for Expression {
@@ -117,6 +119,7 @@ impl Expression {
         })?;
         Ok(Expression {
             text: text.to_owned(),
+            reads: reads::Reads::of(program.expression()),
             program,
             dialect,
         })
@@ -136,6 +139,12 @@ impl Expression {
                 value.get_type().name()
             )),
         })
+    }
+
+    /// Whether it can be seen that it says the same of both devices.
+    pub(crate) fn answers_alike(&self, a: &Arc<Facts>, b: &Arc<Facts>) -> bool {
+        let reads = self.reads.as_ref();
+        Arc::ptr_eq(a, b) || reads.is_some_and(|reads| reads.agree(a, b, self.dialect))
     }
 
     /// Evaluates it to an attribute.

@@ -40,13 +40,18 @@ pub(super) fn read(from: &api::ResourceSlice) -> Result<Slice, Wrong> {
         slice_count: spec.pool.resource_slice_count,
         span,
         devices: devices
-            .map(|(i, d)| device(&format!("spec.devices[{i}]"), d, &spec.driver))
+            .map(|(i, d)| under(|| format!("spec.devices[{i}]"), device("", d, &spec.driver)))
             .collect::<Result<_, Wrong>>()?,
         counter_sets: sets
             .map(|(i, set)| counter_set(&format!("spec.sharedCounters[{i}]"), set))
             .collect::<Result<_, Wrong>>()?,
         skip_node_operations: names(&spec.skip_node_operations),
     })
+}
+
+/// Puts the place of a whole before that of its part, which is named only where something is wrong.
+fn under<T>(place: impl FnOnce() -> String, part: Result<T, Wrong>) -> Result<T, Wrong> {
+    part.map_err(|(field, why)| (place() + &field, why))
 }
 
 fn reach(
@@ -113,7 +118,10 @@ fn device(field: &str, from: &api::Device, driver: &str) -> Result<Device, Wrong
         .map(|(key, value)| {
             Ok((
                 name(key),
-                attribute(&format!("{field}.attributes[{key}]"), value)?,
+                under(
+                    || format!("{field}.attributes[{key}]"),
+                    attribute("", value),
+                )?,
             ))
         })
         .collect::<Result<_, Wrong>>()?;
@@ -124,7 +132,7 @@ fn device(field: &str, from: &api::Device, driver: &str) -> Result<Device, Wrong
         .map(|(key, value)| {
             Ok((
                 name(key),
-                capacity(&format!("{field}.capacity[{key}]"), value)?,
+                under(|| format!("{field}.capacity[{key}]"), capacity("", value))?,
             ))
         })
         .collect::<Result<_, Wrong>>()?;
@@ -139,7 +147,12 @@ fn device(field: &str, from: &api::Device, driver: &str) -> Result<Device, Wrong
             capacity,
         }),
         consumes: consumes
-            .map(|(i, c)| consumption(&format!("{field}.consumesCounters[{i}]"), c))
+            .map(|(i, c)| {
+                under(
+                    || format!("{field}.consumesCounters[{i}]"),
+                    consumption("", c),
+                )
+            })
             .collect::<Result<_, Wrong>>()?,
         taints: taints
             .map(|(i, t)| taint(&format!("{field}.taints[{i}]"), t, None))
