@@ -40,7 +40,8 @@ pub(crate) fn environment() -> BTreeMap<String, String> {
 pub(crate) struct ControlPlane {
     pub etcd: Launch,
     pub apiserver: Launch,
-    pub controller_manager: Launch,
+    /// None where the program is not among those given.
+    pub controller_manager: Option<Launch>,
     pub scheduler: Launch,
 }
 
@@ -153,24 +154,27 @@ impl ControlPlane {
             )?;
             Ok(path(&config))
         };
-        let controller_manager = launch(
-            "kube-controller-manager",
-            vec![
-                format!(
-                    "--kubeconfig={}",
-                    kubeconfig("controller-manager", "system:kube-controller-manager")?
-                ),
-                format!("--root-ca-file={ca}"),
-                format!("--service-account-private-key-file={}", path(&sa_key)),
-                "--use-service-account-credentials=true".into(),
-                "--leader-elect=false".into(),
-                // The client-side limits (20 and 50 a second) alone cost seconds of a start.
-                "--kube-api-qps=1000".into(),
-                "--kube-api-burst=2000".into(),
-                "--secure-port=0".into(),
-                "--profiling=false".into(),
-            ],
-        )?;
+        let controller_manager = match programs.path("kube-controller-manager") {
+            Err(_) => None,
+            Ok(_) => Some(launch(
+                "kube-controller-manager",
+                vec![
+                    format!(
+                        "--kubeconfig={}",
+                        kubeconfig("controller-manager", "system:kube-controller-manager")?
+                    ),
+                    format!("--root-ca-file={ca}"),
+                    format!("--service-account-private-key-file={}", path(&sa_key)),
+                    "--use-service-account-credentials=true".into(),
+                    "--leader-elect=false".into(),
+                    // The client-side limits (20 and 50 a second) alone cost seconds of a start.
+                    "--kube-api-qps=1000".into(),
+                    "--kube-api-burst=2000".into(),
+                    "--secure-port=0".into(),
+                    "--profiling=false".into(),
+                ],
+            )?),
+        };
         let scheduler = launch(
             "kube-scheduler",
             vec![
@@ -192,12 +196,9 @@ impl ControlPlane {
             controller_manager,
             scheduler,
         };
-        for kubernetes in [
-            &mut plane.apiserver,
-            &mut plane.controller_manager,
-            &mut plane.scheduler,
-        ] {
-            kubernetes.argv.extend(features.gates_flag());
+        let kubernetes = [&mut plane.apiserver, &mut plane.scheduler];
+        for program in kubernetes.into_iter().chain(&mut plane.controller_manager) {
+            program.argv.extend(features.gates_flag());
         }
         plane.apiserver.argv.extend(features.apis_flag());
         Ok(plane)

@@ -17,6 +17,7 @@ mod objects;
 pub mod oci;
 mod owner;
 mod pki;
+mod plane;
 mod programs;
 mod progress;
 mod roles;

@@ -33,6 +33,9 @@ impl Programs {
         "busybox",
     ];
 
+    /// What a control plane without nodes starts.
+    pub const CONTROL_PLANE: &[&str] = &["etcd", "kube-apiserver", "kube-scheduler"];
+
     /// What some nodes and scenarios start besides.
     pub const OPTIONAL: &[&str] = &["nvidia-device-plugin", "gpu-feature-discovery"];
 

@@ -19,7 +19,7 @@ pub struct ClusterSpec {
     pub name: String,
     /// The run folder. Everything of the cluster lies in it, and `stop` removes it.
     pub dir: PathBuf,
-    /// At least one.
+    /// At least one; none for a control plane alone.
     pub nodes: Vec<NodeShape>,
     /// The real programs.
     pub programs: Programs,
@@ -154,6 +154,18 @@ impl ClusterSpec {
     pub(crate) fn check(&self) -> Result<()> {
         check_name("cluster", &self.name)?;
         check_nodes(&self.name, &self.nodes)?;
+        check_dir(&self.dir)
+    }
+
+    /// The check of a cluster that shall have a control plane and nothing else.
+    pub(crate) fn check_without_nodes(&self) -> Result<()> {
+        check_name("cluster", &self.name)?;
+        if !self.nodes.is_empty() {
+            return Err(spec(
+                "a control plane alone was asked for, and nodes with it",
+                "leave the nodes out, or start a whole cluster",
+            ));
+        }
         check_dir(&self.dir)
     }
 

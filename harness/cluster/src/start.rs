@@ -37,45 +37,55 @@ use crate::{
 };
 
 /// How long a component may take; generous, since machines are slow and shared.
-const LIMIT: Duration = Duration::from_secs(120);
+pub(crate) const LIMIT: Duration = Duration::from_secs(120);
 
 /// While a cluster comes up.
-const STARTING: &str = "while starting";
+pub(crate) const STARTING: &str = "while starting";
 
 impl Cluster {
     /// Starts a cluster and returns when every node's driver has published its slices.
     pub async fn start(spec: ClusterSpec, listener: &dyn Listener) -> Result<Running> {
         let waiter = Waiter::new(listener);
         spec.check()?;
-        for name in Programs::NEEDED {
-            let at = spec.programs.path(name)?;
-            fs::metadata(at).map_err(Error::io("find", at))?;
+        let (running, later) = begin_in_folder(&spec, Programs::NEEDED, &waiter).await?;
+        match bring_up(&running, later, &spec.nodes, &waiter).await {
+            Ok(()) => Ok(running),
+            Err(error) => Err(with_hint(error, &running)),
         }
-        let (folder, cleaned) = RunFolder::take(&spec.name, &spec.dir)?;
-        if let Some(what) = cleaned {
-            listener.on(Progress::Cleaned { what });
+    }
+}
+
+/// The programs are looked for, the folder is taken, and etcd and the API server are started.
+pub(crate) async fn begin_in_folder(
+    spec: &ClusterSpec,
+    needed: &[&str],
+    waiter: &Waiter<'_>,
+) -> Result<(Running, Vec<Launch>)> {
+    for name in needed {
+        let at = spec.programs.path(name)?;
+        fs::metadata(at).map_err(Error::io("find", at))?;
+    }
+    let (folder, cleaned) = RunFolder::take(&spec.name, &spec.dir)?;
+    if let Some(what) = cleaned {
+        waiter.listener.on(Progress::Cleaned { what });
+    }
+    match begin(spec, waiter).await {
+        Err(error) => {
+            // The reason counts; what cannot be removed the next start removes.
+            drop(folder);
+            Err(error)
         }
-        match begin(&spec, &waiter).await {
-            Err(error) => {
-                // The reason counts; what cannot be removed the next start removes.
-                drop(folder);
-                Err(error)
+        Ok((running, later)) => {
+            if let Some(owner) = running.owner().as_mut() {
+                owner.folder = Some(folder);
             }
-            Ok((running, later)) => {
-                if let Some(owner) = running.owner().as_mut() {
-                    owner.folder = Some(folder);
-                }
-                match bring_up(&running, later, &spec.nodes, &waiter).await {
-                    Ok(()) => Ok(running),
-                    Err(error) => Err(with_hint(error, &running)),
-                }
-            }
+            Ok((running, later))
         }
     }
 }
 
 /// The logs go with the cluster: what they complain about must be said now.
-fn with_hint(mut error: Error, running: &Running) -> Error {
+pub(crate) fn with_hint(mut error: Error, running: &Running) -> Error {
     if let Error::TimedOut { hint, .. } = &mut error {
         *hint = running.complaints();
     }
@@ -164,7 +174,8 @@ async fn begin(spec: &ClusterSpec, waiter: &Waiter<'_>) -> Result<(Running, Vec<
     running.init.start(control_plane.apiserver).await?;
     waiter.reached("control plane is started");
     // Before the API server listens these two can only wait, and they would do so at its cost.
-    let later = vec![control_plane.controller_manager, control_plane.scheduler];
+    let mut later: Vec<Launch> = control_plane.controller_manager.into_iter().collect();
+    later.push(control_plane.scheduler);
     Ok((running, later))
 }
 
@@ -342,7 +353,7 @@ async fn objects_created(running: &Running, waiter: &Waiter<'_>) -> Result<()> {
     Ok(())
 }
 
-async fn is_ready(running: &Running) -> Result<(), String> {
+pub(crate) async fn is_ready(running: &Running) -> Result<(), String> {
     let request = http::Request::get("/readyz")
         .body(vec![])
         .unwrap_or_default();

@@ -66,6 +66,10 @@ pub fn allocate_in_any_order(
     let mut answers = Answers::default();
     let mut verdicts: Vec<Verdict> = Vec::new();
     for order in permutations(&world.order(node)) {
+        if world.quirks.has(Quirk::AlternativesShareAnswers) {
+            // Then an answer depends on what was asked before.
+            answers = Answers::default();
+        }
         let verdict = on_node(world, claims, node, how, &order, &mut answers);
         if !verdicts.iter().any(|known| known.answer == verdict.answer) {
             verdicts.push(verdict);
@@ -174,9 +178,14 @@ fn all_devices<'w>(
             }
             return Ok(Err(Refused::AllFromFlawedPool(flawed.clone())));
         }
+        let kept_as = if world.quirks.has(Quirk::AlternativesShareAnswers) {
+            prepared.alternative_before(at)
+        } else {
+            at
+        };
         let mut devices = Vec::new();
         for device in &menu.devices {
-            let admitted = matches!(answers.ask(world, facts, at, *device)?, Said::Yes);
+            let admitted = matches!(answers.ask(world, facts, kept_as, *device)?, Said::Yes);
             let here = world.reaches(menu.node, &world.devices[*device]);
             if admitted
                 && here

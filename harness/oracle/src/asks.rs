@@ -66,6 +66,16 @@ impl<'w> Prepared<'w> {
         Ok(prepared)
     }
 
+    /// The alternative before that one of the same request; itself where it is the first.
+    pub(crate) fn alternative_before(&self, ask: usize) -> usize {
+        let first = |alternatives: &Range<usize>| alternatives.start == ask;
+        if self.requests.iter().flatten().any(first) {
+            ask
+        } else {
+            ask - 1
+        }
+    }
+
     /// More devices than a result holds, whatever is chosen; `all` says how many a request for all would take.
     pub(crate) fn too_many(&self, all: impl Fn(usize) -> u64) -> Option<(ClaimKey, u64)> {
         for (at, claim) in self.claims.iter().enumerate() {

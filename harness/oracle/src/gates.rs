@@ -13,7 +13,7 @@ pub enum Stage {
     Absent,
     /// Alpha, off by default.
     Alpha,
-    /// Beta, off by default.
+    /// Beta, off by default: it needs an API that is not served by default, or the newest compatibility version.
     BetaOff,
     /// Beta, on by default.
     Beta,
@@ -67,7 +67,7 @@ gates! {
     DeviceTaintRules = "DRADeviceTaintRules": Absent Alpha BetaOff Stable;
     /// `allowMultipleAllocations`, `requestPolicy` and share ids (KEP-5075).
     ConsumableCapacity = "DRAConsumableCapacity": Alpha Alpha Beta Beta;
-    /// Ranges whose quantities are not whole numbers (KEP-5075).
+    /// Ranges whose quantities are not whole numbers (KEP-5075). On by default only with `--min-compatibility-version=1.37`.
     FractionalCapacityRange = "DRAFractionalCapacityRange": Absent Absent Absent BetaOff;
     /// Extended resources that become claims (KEP-5004).
     ExtendedResource = "DRAExtendedResource": Alpha Alpha Beta Locked;

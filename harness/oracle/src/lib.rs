@@ -30,6 +30,7 @@ mod search;
 mod selectors;
 mod stock;
 mod taints;
+pub mod validate;
 mod variant;
 mod verdict;
 mod version;

@@ -78,6 +78,17 @@ fn serves_all_the_same(world: &World, node: &Node, at: usize, here: usize) -> bo
         && !newer.any(|slice| concerns(world, node, *slice))
 }
 
+/// Whether a pool comes after those without binding conditions: it has some on the node.
+fn binds(world: &World, node: &Node, at: usize) -> bool {
+    let here = world.pools[at]
+        .slices
+        .iter()
+        .filter(|slice| world.slice_reaches(node, **slice));
+    let mut neighbours = here.flat_map(|slice| &world.slices[*slice].devices);
+    world.knows(Gate::DeviceBindingConditions)
+        && neighbours.any(|device| !device.binding_conditions.is_empty())
+}
+
 /// Before 1.36 slices with binding conditions come last in their pool, not only pools with them.
 fn slice_waits(world: &World, slice: usize) -> bool {
     world.slices[slice]
@@ -120,6 +131,7 @@ impl<'w> Menu<'w> {
         let mut flawed = Vec::new();
         let mut barriers = Vec::new();
         let mut later = Vec::new();
+        let mut later_barriers = Vec::new();
         for at in order {
             let pool = &world.pools[*at];
             let here = pool
@@ -139,6 +151,7 @@ impl<'w> Menu<'w> {
                 .or_else(|| pool.flaw.clone())
                 .or_else(twins);
             let serves = serves(flaw.as_ref(), &world.gates);
+            let binding = binds(world, node, *at);
             if let Some(flaw) = flaw {
                 let note = PoolNote {
                     driver: pool.driver.clone(),
@@ -148,7 +161,10 @@ impl<'w> Menu<'w> {
                 if matches!(note.flaw, Flaw::Invalid { .. })
                     && world.quirks.has(Quirk::AnInvalidPoolEndsTheAttempt)
                 {
-                    barriers.push((devices.len(), note.clone()));
+                    match binding {
+                        true => later_barriers.push((later.len(), note.clone())),
+                        false => barriers.push((devices.len(), note.clone())),
+                    }
                 }
                 flawed.push(note);
             }
@@ -166,19 +182,14 @@ impl<'w> Menu<'w> {
             {
                 mine.sort_by_key(|device| slice_waits(world, world.devices[*device].slice));
             }
-            let here = pool
-                .slices
-                .iter()
-                .filter(|slice| world.slice_reaches(node, **slice));
-            let mut neighbours = here.flat_map(|slice| &world.slices[*slice].devices);
-            let last = world.knows(Gate::DeviceBindingConditions);
-            let binding = last && neighbours.any(|device| !device.binding_conditions.is_empty());
             if binding {
                 later.extend(mine)
             } else {
                 devices.extend(mine)
             }
         }
+        let shifted = later_barriers.into_iter();
+        barriers.extend(shifted.map(|(at, note)| (devices.len() + at, note)));
         devices.extend(later);
         Menu {
             node,

@@ -53,6 +53,11 @@ impl Quantity {
         }
     }
 
+    /// The whole number that is next above, or below for negative amounts.
+    pub fn rounded_up(self) -> i128 {
+        self.0 / NANO + self.0.signum() * i128::from(self.0 % NANO != 0)
+    }
+
     /// As a floating number, not exact.
     pub fn approximate(self) -> f64 {
         self.0 as f64 / NANO as f64
@@ -117,6 +122,7 @@ fn scale(suffix: &str) -> Option<(i128, i128)> {
 impl FromStr for Quantity {
     type Err = NotAQuantity;
 
+    /// As the API server: a number without digits is 0, also where only a sign or suffix is left of it.
     fn from_str(text: &str) -> Result<Self, NotAQuantity> {
         let bad = |why| NotAQuantity {
             text: text.to_owned(),
@@ -133,9 +139,6 @@ impl FromStr for Quantity {
             .unwrap_or(unsigned.len());
         let (number, suffix) = unsigned.split_at(end);
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-        if whole.is_empty() && fraction.is_empty() {
-            return Err(bad("it has no digits"));
-        }
         if fraction.contains('.') {
             return Err(bad("it has two decimal points"));
         }
@@ -284,9 +287,16 @@ mod tests {
     }
 
     #[test]
+    fn without_digits_it_is_0() {
+        for text in ["Gi", ".", "-", "m", "+Ki"] {
+            assert_eq!(q(text), Quantity::ZERO, "{text}");
+        }
+    }
+
+    #[test]
     fn what_is_no_quantity_says_why() {
         for bad in [
-            "", "abc", "1.2.3", "5GB", "--1", "1 Gi", "Gi", ".", "1e", "1e+-3", "0x10",
+            "", "abc", "1.2.3", "5GB", "--1", "1 Gi", "1e", "1e+-3", "0x10",
         ] {
             assert!(bad.parse::<Quantity>().is_err(), "{bad:?} was accepted");
         }

@@ -55,6 +55,9 @@ pub enum Quirk {
     /// A later alternative of `firstAvailable` that asks for all devices gets one, and goes on as if it were the first
     /// alternative (before 1.36, kubernetes/kubernetes#137347).
     AllInALaterAlternativeGoesOnAsTheFirst,
+    /// What a later alternative's request for all devices asks is kept as the answers of the alternative before it, and the
+    /// answers that are kept already are not asked again (before 1.36).
+    AlternativesShareAnswers,
     /// Devices of which only shares are in use charge no counters (before 1.36).
     SharesInUseChargeNoCounters,
     /// A pool is what reaches the node: slices of other nodes do not count, so that a pool of several nodes is never whole,
@@ -66,7 +69,8 @@ pub enum Quirk {
     /// An invalid pool of the node ends the attempt on all nodes as soon as the search comes to it (1.34).
     AnInvalidPoolEndsTheAttempt,
     /// The capacity is asked of another device of the slice besides: for a request's second device of the slice's second.
-    /// Where the slice has none the process panics (1.34).
+    /// Where the slice has none the process panics. A request for all devices asks only that other one whether enough is
+    /// left (1.34, kubernetes/kubernetes#133705).
     CapacityOfAnotherDevice,
     /// `distinctAttribute` compares where values are kept, not the values: it keeps shares of one device apart, and never
     /// two devices (1.34).
@@ -101,6 +105,7 @@ impl Quirk {
         Quirk::EveryShareChargesCounters,
         Quirk::RequestsTryEveryOrder,
         Quirk::AllInALaterAlternativeGoesOnAsTheFirst,
+        Quirk::AlternativesShareAnswers,
         Quirk::SharesInUseChargeNoCounters,
         Quirk::PoolsAreWholePerNode,
         Quirk::TolerationsAreNotCopied,
@@ -136,6 +141,7 @@ impl Quirk {
             Quirk::RefusedDevicesStayCharged
             | Quirk::RequestsTryEveryOrder
             | Quirk::AllInALaterAlternativeGoesOnAsTheFirst
+            | Quirk::AlternativesShareAnswers
             | Quirk::SharesInUseChargeNoCounters => version < Version::V1_36,
             Quirk::EveryShareChargesCounters
             | Quirk::PoolsAreWholePerNode
@@ -173,6 +179,7 @@ impl Quirk {
             Quirk::AllInALaterAlternativeGoesOnAsTheFirst => {
                 "all-in-a-later-alternative-goes-on-as-the-first"
             }
+            Quirk::AlternativesShareAnswers => "alternatives-share-answers",
             Quirk::SharesInUseChargeNoCounters => "shares-in-use-charge-no-counters",
             Quirk::PoolsAreWholePerNode => "pools-are-whole-per-node",
             Quirk::TolerationsAreNotCopied => "tolerations-are-not-copied",

@@ -293,7 +293,9 @@ impl<'w, 's> Search<'w, 's> {
         if let Some(refusal) = skips(self.world, self.menu.node, device) {
             return Ok(Err(refusal));
         }
-        let share = self.share(facts, device);
+        let alone =
+            facts.ask.mode == Mode::All && self.world.quirks.has(Quirk::CapacityOfAnotherDevice);
+        let share = self.share(facts, device, !alone);
         if facts.ask.mode != Mode::All
             && let Err(lack) = &share
         {
@@ -344,7 +346,7 @@ impl<'w, 's> Search<'w, 's> {
         if got >= self.world.slices[entry.slice].devices.len() {
             return Err(self.panic_at(facts, device));
         }
-        Ok(self.share(facts, device - entry.index + got).err())
+        Ok(self.share(facts, device - entry.index + got, true).err())
     }
 
     fn panic_at(&self, facts: &AskFacts<'_>, device: usize) -> Stop {
@@ -426,10 +428,12 @@ impl<'w, 's> Search<'w, 's> {
         })
     }
 
+    /// What a share takes; `beside` says whether what others have of the device counts.
     fn share(
         &self,
         facts: &AskFacts<'_>,
         device: usize,
+        beside: bool,
     ) -> Result<Option<BTreeMap<Name, Quantity>>, Lack> {
         if !self.world.gates.has(Gate::ConsumableCapacity) {
             return Ok(None);
@@ -447,7 +451,8 @@ impl<'w, 's> Search<'w, 's> {
                 .filter_map(|share| share.get(name))
                 .fold(out.get(name), |sum, amount| sum.plus(*amount))
         };
-        let share = capacity::shared(has, &facts.ask.capacity, here)?;
+        let taken = |name: &str| if beside { here(name) } else { Quantity::ZERO };
+        let share = capacity::shared(has, &facts.ask.capacity, taken)?;
         Ok(self.world.multiple(entry).then_some(share))
     }
 

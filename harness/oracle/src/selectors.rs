@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::asks::AskFacts;
 use crate::cel::{Expression, Facts};
 use crate::objects::{Attribute, Derived, Selector};
+use crate::quirks::Quirk;
 use crate::verdict::{Failure, Refusal};
 use crate::world::World;
 
@@ -56,12 +57,21 @@ impl Answers {
         ask: usize,
         device: usize,
     ) -> Result<Said, Failure> {
-        if self.yes.get(&(ask, device)) == Some(&true) {
-            return Ok(Said::Yes);
+        match self.kept(ask, device) {
+            Some(true) => return Ok(Said::Yes),
+            Some(false) if world.quirks.has(Quirk::AlternativesShareAnswers) => {
+                return Ok(Said::No(Refusal::DeadEnd));
+            }
+            _ => {}
         }
         let said = first_no(world, &mut self.runs, facts, device)?;
         self.yes.insert((ask, device), matches!(said, Said::Yes));
         Ok(said)
+    }
+
+    /// What is kept of an ask and a device.
+    pub(crate) fn kept(&self, ask: usize, device: usize) -> Option<bool> {
+        self.yes.get(&(ask, device)).copied()
     }
 
     /// Evaluates a derived attribute, once per device.

@@ -241,3 +241,62 @@ fn a_configuration_of_the_claim_stands_once() {
         2
     );
 }
+
+/// Seeds 1008434, 1002290 and 1085850 of 1.34 experimental, shrunk further.
+#[test]
+fn all_shares_of_a_device_need_room_for_all() {
+    let device = "{name: a, allowMultipleAllocations: true, capacity: {m: {value: '4'}}}";
+    let slices = [slice(
+        "s",
+        "p",
+        1,
+        &format!("devices: [{{name: first}}, {device}]"),
+    )];
+    let all =
+        ", allocationMode: All, selectors: [{cel: {expression: device.allowMultipleAllocations}}]";
+    let wanted = [exactly("r", ", count: 2"), exactly("s", all)].join(", ");
+    let it = case(&slices, "", &[claim("c", &wanted, "")]);
+    let (right, real) = answers(&it, Version::V1_34, Quirk::CapacityOfAnotherDevice);
+    assert!(right.starts_with("refused"), "a is full: {right}");
+    assert_eq!(real, "r=p/first r=p/a[m:4] s=p/a[m:4]");
+}
+
+/// Seed 1014600 of 1.34 experimental, shrunk further.
+#[test]
+fn each_alternative_is_asked_with_selectors_of_its_own() {
+    let slices = [slice("s", "p", 1, "devices: [{name: a}]")];
+    let holder = format!(
+        "claims:\n{}",
+        held("other", "{request: r, pool: p, device: a}")
+    );
+    let all = "deviceClassName: any, allocationMode: All";
+    let none = "selectors: [{cel: {expression: 'device.attributes[\"d.example.com\"].a == 1'}}]";
+    let request =
+        format!("{{name: r, firstAvailable: [{{name: s0, {all}}}, {{name: s1, {all}, {none}}}]}}");
+    let it = case(&slices, &holder, &[claim("c", &request, "")]);
+    let (right, real) = answers(&it, Version::V1_34, Quirk::AlternativesShareAnswers);
+    assert!(
+        right.starts_with("failed"),
+        "a has no such attribute: {right}"
+    );
+    assert!(real.starts_with("refused"), "nobody asks: {real}");
+}
+
+/// Seed 1053269 of 1.34 experimental, shrunk further: an invalid pool with binding conditions comes after those without.
+#[test]
+fn an_invalid_pool_with_conditions_is_come_to_last() {
+    let waits = "{name: a, bindingConditions: [example.com/ready]}";
+    let slices = [
+        slice("s-1", "p", 1, &format!("devices: [{{name: a}}, {waits}]")),
+        slice("s-2", "q", 1, "devices: [{name: b}]"),
+    ];
+    let it = case(&slices, "", &[claim("c", &exactly("r", ""), "")]);
+    let (right, real) = answers(&it, Version::V1_34, Quirk::AnInvalidPoolEndsTheAttempt);
+    assert_eq!((right.as_str(), real.as_str()), ("r=q/b", "r=q/b"));
+    let two = case(&slices, "", &[claim("c", &exactly("r", ", count: 2"), "")]);
+    let (right, real) = answers(&two, Version::V1_34, Quirk::AnInvalidPoolEndsTheAttempt);
+    assert!(
+        right.starts_with("refused") && real.starts_with("failed"),
+        "{right} / {real}"
+    );
+}

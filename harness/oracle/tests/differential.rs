@@ -19,19 +19,21 @@ mod compare;
 mod dice;
 #[path = "differential/form.rs"]
 mod form;
-#[path = "differential/generate.rs"]
+#[path = "differential/generate/mod.rs"]
 mod generate;
 #[path = "differential/known.rs"]
 mod known;
+#[path = "differential/said.rs"]
+mod said;
 #[path = "differential/shrink.rs"]
 mod shrink;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use allocator::{Allocator, Said};
-use compare::{Compared, Difference};
+use allocator::{Allocator, Compared, Difference};
 use oracle::{Variant, Version};
+use said::Said;
 
 fn number(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable)
@@ -75,7 +77,7 @@ fn run(version: Version, variant: Variant) {
     let (mut unexplained, mut shown) = (0, Vec::new());
     for seed in first..first + cases {
         let case = generate::case(seed, version, variant);
-        match compare::compare(&case, &mut allocator) {
+        match allocator::compare(&case, &mut allocator) {
             Ok(Compared {
                 difference: None,
                 right,
@@ -83,7 +85,7 @@ fn run(version: Version, variant: Variant) {
             Ok(Compared {
                 difference: Some(difference),
                 ..
-            }) => match known::explained(&case, &difference) {
+            }) => match known::explained(&case, &difference.allocator) {
                 Some(name) => *known.entry(name).or_default() += 1,
                 None => {
                     unexplained += 1;
@@ -120,8 +122,8 @@ fn kind(right: &[Said]) -> &'static str {
 /// Shrinks a case to the smallest on which the sides differ in the same way, and shows it.
 fn smallest(case: &generate::Case, difference: &Difference, allocator: &mut Allocator) -> String {
     let mut unexplained = |case: &generate::Case| {
-        let difference = compare::compare(case, allocator).ok()?.difference?;
-        known::explained(case, &difference)
+        let difference = allocator::compare(case, allocator).ok()?.difference?;
+        known::explained(case, &difference.allocator)
             .is_none()
             .then_some(difference)
     };

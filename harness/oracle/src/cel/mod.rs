@@ -105,8 +105,12 @@ impl Expression {
         let program = env.compile(text).map_err(|errors| {
             let first = errors.errors.first();
             let place = |n: isize| u32::try_from(n).unwrap_or(0);
-            let (line, column) =
+            let (line, mut column) =
                 first.map_or((0, 0), |error| (place(error.pos.0), place(error.pos.1)));
+            if text.is_empty() {
+                // The API server counts from 0 where there is nothing to count.
+                column = 0;
+            }
             bad(
                 line,
                 column,
@@ -114,7 +118,7 @@ impl Expression {
             )
         })?;
         scope::check(&program, dialect).map_err(|problem| {
-            let (line, column) = problem.place(text);
+            let (line, column) = problem.place(&program, text);
             bad(line, column, problem.message)
         })?;
         Ok(Expression {
@@ -123,6 +127,11 @@ impl Expression {
             program,
             dialect,
         })
+    }
+
+    /// Compiles a selector, which must give true or false.
+    pub fn selector(text: &str, dialect: Dialect) -> Result<Expression, BadExpression> {
+        Self::compile(text, dialect)
     }
 
     /// The text it was compiled from.

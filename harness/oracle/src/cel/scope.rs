@@ -7,31 +7,28 @@ use cel::common::ast::{EntryExpr, Expr, IdedExpr};
 use super::Dialect;
 
 pub(super) struct Problem {
-    name: String,
+    /// The node of the expression.
+    pub(super) id: u64,
     pub(super) message: String,
 }
 
 impl Problem {
-    /// The first place where the name stands as a word: line and column from 1, or zeros.
-    pub(super) fn place(&self, text: &str) -> (u32, u32) {
-        let word = |c: char| c.is_alphanumeric() || c == '_';
-        for (line, content) in text.lines().enumerate() {
-            for (at, _) in content.match_indices(&self.name) {
-                let before = content[..at].chars().next_back().is_some_and(word);
-                let after = content[at + self.name.len()..]
-                    .chars()
-                    .next()
-                    .is_some_and(word);
-                if !before && !after {
-                    let column = content[..at].chars().count() + 1;
-                    return (
-                        u32::try_from(line + 1).unwrap_or(0),
-                        u32::try_from(column).unwrap_or(0),
-                    );
-                }
-            }
-        }
-        (0, 0)
+    /// Where the node stands: line and column from 1, as the API server counts them, or zeros.
+    pub(super) fn place(&self, program: &Program, text: &str) -> (u32, u32) {
+        let Some((start, _)) = program.source_info().offset_for(self.id) else {
+            return (0, 0);
+        };
+        let before = text.get(..start as usize).unwrap_or(text);
+        let line = before.matches('\n').count() + 1;
+        let column = before
+            .rsplit('\n')
+            .next()
+            .unwrap_or_default()
+            .chars()
+            .count()
+            + 1;
+        let number = |n: usize| u32::try_from(n).unwrap_or(0);
+        (number(line), number(column))
     }
 }
 
@@ -114,9 +111,9 @@ pub(super) fn check(program: &Program, dialect: Dialect) -> Result<(), Problem> 
     walk(program.expression(), &mut vec![], dialect)
 }
 
-fn undeclared(name: &str, what: &str) -> Problem {
+fn undeclared(id: u64, name: &str, what: &str) -> Problem {
     Problem {
-        name: name.to_owned(),
+        id,
         message: format!("undeclared {what} {name:?}"),
     }
 }
@@ -136,13 +133,13 @@ fn walk<'e>(
             if known {
                 Ok(())
             } else {
-                Err(undeclared(name, "reference to"))
+                Err(undeclared(expression.id, name, "reference to"))
             }
         }
         Expr::Select(select) => {
             let of_device = matches!(&select.operand.expr, Expr::Ident(name) if name == "device" && !names.contains(&"device"));
             if of_device {
-                field(&select.field, dialect)?;
+                field(expression.id, &select.field, dialect)?;
             }
             walk(&select.operand, names, dialect)
         }
@@ -153,10 +150,11 @@ fn walk<'e>(
                 .all(|c| c.is_alphanumeric() || c == '.');
             let last = call.func_name.rsplit('.').next().unwrap_or_default();
             if writable && !FUNCTIONS.contains(&last) {
-                return Err(undeclared(&call.func_name, "function"));
+                return Err(undeclared(expression.id, &call.func_name, "function"));
             }
             if last == "includes" && !dialect.includes {
                 return Err(undeclared(
+                    expression.id,
                     "includes",
                     "function (DRAListTypeAttributes is off)",
                 ));
@@ -175,7 +173,7 @@ fn walk<'e>(
             .entries
             .iter()
             .try_for_each(|entry| walk_entry(&entry.expr, names, dialect)),
-        Expr::Struct(strct) => Err(undeclared(&strct.type_name, "type")),
+        Expr::Struct(strct) => Err(undeclared(expression.id, &strct.type_name, "type")),
         Expr::Comprehension(loops) => {
             walk(&loops.iter_range, names, dialect)?;
             walk(&loops.accu_init, names, dialect)?;
@@ -207,13 +205,15 @@ fn walk_entry<'e>(
     }
 }
 
-fn field(name: &str, dialect: Dialect) -> Result<(), Problem> {
+fn field(id: u64, name: &str, dialect: Dialect) -> Result<(), Problem> {
     match name {
         "driver" | "attributes" | "capacity" => Ok(()),
         "allowMultipleAllocations" if dialect.multiple_allocations => Ok(()),
-        "allowMultipleAllocations" => Err(undeclared(name, "field (DRAConsumableCapacity is off)")),
+        "allowMultipleAllocations" => {
+            Err(undeclared(id, name, "field (DRAConsumableCapacity is off)"))
+        }
         _ => Err(Problem {
-            name: name.to_owned(),
+            id,
             message: format!("undefined field {name:?} of device"),
         }),
     }

@@ -137,9 +137,9 @@ fn strings_of_the_extension() {
 fn what_does_not_exist_is_refused_with_its_place_before_any_device_is_asked() {
     let error = |text: &str| Expression::compile(text, Dialect::default()).unwrap_err();
     let place = |text: &str| (error(text).line, error(text).column);
-    assert_eq!(place("device.name == \"x\""), (1, 8));
+    assert_eq!(place("device.name == \"x\""), (1, 7));
     assert_eq!(place("true &&\n  dev.driver == \"x\""), (2, 3));
-    assert_eq!(place("device.driver.frobnicate()"), (1, 15));
+    assert_eq!(place("device.driver.frobnicate()"), (1, 25));
     assert!(
         error("device.allowMultipleAllocations")
             .message

@@ -1,5 +1,5 @@
 //! The API's objects as the oracle works with them: parsed once, so that inside nothing is text that should be a number.
-//! Not a validator of everything the API server checks: `limits` does that.
+//! Not a validator of everything the API server checks: `validate` does that.
 //! They come from `resource.k8s.io/v1` objects (`read`), and a mistake names the object and the field.
 
 mod attribute;

@@ -6,20 +6,9 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::compare;
 use crate::generate::Case;
-
-/// What either side says to a case.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Said {
-    /// One allocation per claim, in one form for both sides.
-    Allocated(Value),
-    /// Not on this node.
-    No(String),
-    /// An error that ends the attempt.
-    Error(String),
-    /// It did not come to an end.
-    TooLong,
-}
+use crate::said::Said;
 
 pub(crate) struct Allocator {
     child: Child,
@@ -104,4 +93,44 @@ fn said(answer: &Value) -> std::io::Result<Said> {
         ))),
         None => Ok(Said::No("no allocation".to_owned())),
     }
+}
+
+/// A case on which the two sides differ.
+#[derive(Debug)]
+pub(crate) struct Difference {
+    pub(crate) allocator: Said,
+    pub(crate) oracle: Vec<Said>,
+}
+
+impl Difference {
+    /// What kind of difference it is, so that shrinking does not end at another one.
+    pub(crate) fn kind(&self) -> (u8, Vec<u8>) {
+        let number = |said: &Said| match said {
+            Said::Allocated(_) => 0,
+            Said::No(_) => 1,
+            Said::Error(_) => 2,
+            Said::TooLong => 3,
+        };
+        let mut right: Vec<u8> = self.oracle.iter().map(number).collect();
+        right.dedup();
+        (number(&self.allocator), right)
+    }
+}
+
+/// What came of asking both.
+pub(crate) struct Compared {
+    pub(crate) right: Vec<Said>,
+    pub(crate) difference: Option<Difference>,
+}
+
+/// Asks both; an error when the case cannot be asked.
+pub(crate) fn compare(case: &Case, allocator: &mut Allocator) -> Result<Compared, String> {
+    let right = compare::oracle(case)?;
+    let real = allocator.ask(case).map_err(|error| error.to_string())?;
+    let same = compare::any_agrees(&right, &real);
+    let difference = (!same).then(|| Difference {
+        allocator: real,
+        oracle: right.clone(),
+    });
+    Ok(Compared { right, difference })
 }

@@ -7,9 +7,9 @@ use oracle::{Answer, How, Quirks, Setup, World};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::allocator::{Allocator, Said};
 use crate::form;
 use crate::generate::Case;
+use crate::said::Said;
 
 const HOW: How = How {
     steps: 300_000,
@@ -98,46 +98,6 @@ fn said(answer: &Answer) -> Said {
         Answer::Failed(failure) => Said::Error(failure.to_string()),
         Answer::GaveUp { .. } => Said::TooLong,
     }
-}
-
-/// A case on which the two sides differ.
-#[derive(Debug)]
-pub(crate) struct Difference {
-    pub(crate) allocator: Said,
-    pub(crate) oracle: Vec<Said>,
-}
-
-impl Difference {
-    /// What kind of difference it is, so that shrinking does not end at another one.
-    pub(crate) fn kind(&self) -> (u8, Vec<u8>) {
-        let number = |said: &Said| match said {
-            Said::Allocated(_) => 0,
-            Said::No(_) => 1,
-            Said::Error(_) => 2,
-            Said::TooLong => 3,
-        };
-        let mut right: Vec<u8> = self.oracle.iter().map(number).collect();
-        right.dedup();
-        (number(&self.allocator), right)
-    }
-}
-
-/// What came of asking both.
-pub(crate) struct Compared {
-    pub(crate) right: Vec<Said>,
-    pub(crate) difference: Option<Difference>,
-}
-
-/// Asks both; an error when the case cannot be asked.
-pub(crate) fn compare(case: &Case, allocator: &mut Allocator) -> Result<Compared, String> {
-    let right = oracle(case)?;
-    let real = allocator.ask(case).map_err(|error| error.to_string())?;
-    let same = any_agrees(&right, &real);
-    let difference = (!same).then(|| Difference {
-        allocator: real,
-        oracle: right.clone(),
-    });
-    Ok(Compared { right, difference })
 }
 
 /// Whether one of the answers is the allocator's.

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 
 use oracle::{Gate, Quirk, Quirks, Version};
 
-use crate::compare::{self, Difference};
+use crate::compare;
 use crate::generate::Case;
+use crate::said::Said;
 
 /// The quirks that explain the difference: one, or else all that are known together.
-pub(crate) fn explained(case: &Case, difference: &Difference) -> Option<&'static str> {
+pub(crate) fn explained(case: &Case, real: &Said) -> Option<&'static str> {
     let agrees = |quirks: Quirks| {
-        compare::oracle_with(case, quirks)
-            .is_ok_and(|right| compare::any_agrees(&right, &difference.allocator))
+        compare::oracle_with(case, quirks).is_ok_and(|right| compare::any_agrees(&right, real))
     };
     let mut quirks = Quirk::ALL
         .iter()

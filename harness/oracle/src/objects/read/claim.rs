@@ -203,9 +203,10 @@ fn ask(
 
 fn constraint(field: &str, from: &api::DeviceConstraint) -> Result<Constraint, Wrong> {
     let must = match (&from.match_attribute, &from.distinct_attribute) {
-        (Some(attribute), None) => Must::Match(name(attribute)),
+        // The API's document wants one of the two; its server takes both, and the first counts.
+        (Some(attribute), _) => Must::Match(name(attribute)),
         (None, Some(attribute)) => Must::Differ(name(attribute)),
-        _ => {
+        (None, None) => {
             let why = "exactly one of `matchAttribute` and `distinctAttribute` is required";
             return Err((field.to_owned(), why.to_owned()));
         }

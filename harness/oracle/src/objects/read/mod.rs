@@ -49,8 +49,10 @@ fn names(texts: &Option<Vec<String>>) -> Vec<Name> {
 }
 
 fn quantity(field: impl FnOnce() -> String, value: &ApiQuantity) -> Result<Quantity, Wrong> {
+    // JSON texts may have white space around a quantity, expressions may not.
     value
         .0
+        .trim()
         .parse()
         .map_err(|error: crate::quantity::NotAQuantity| (field(), error.to_string()))
 }
