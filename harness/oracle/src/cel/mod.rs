@@ -1,5 +1,5 @@
 //! CEL as DRA uses it: a selector is compiled once and asked of many devices.
-//! Not here: the cost limits of the API server, and static types (a wrong type shows when the expression runs).
+//! Not here: the cost limits of the API server.
 //! The interpreter is the `cel` crate; the variable `device` and the functions of Kubernetes are ours.
 
 mod bind;
@@ -10,6 +10,8 @@ mod quantities;
 mod reads;
 mod scope;
 mod semvers;
+mod signatures;
+mod types;
 
 use std::fmt;
 use std::sync::{Arc, LazyLock};
@@ -84,8 +86,21 @@ impl fmt::Debug for Expression {
 }
 
 impl Expression {
-    /// Compiles, and checks that everything it names exists.
+    /// Compiles, and checks that everything it names exists and fits together.
     pub fn compile(text: &str, dialect: Dialect) -> Result<Expression, BadExpression> {
+        Self::checked(text, dialect, |_| Ok(()))
+    }
+
+    /// Compiles a selector, which gives true or false.
+    pub fn selector(text: &str, dialect: Dialect) -> Result<Expression, BadExpression> {
+        Self::checked(text, dialect, scope::selects)
+    }
+
+    fn checked(
+        text: &str,
+        dialect: Dialect,
+        gives: impl Fn(&types::Ty) -> Result<(), scope::Problem>,
+    ) -> Result<Expression, BadExpression> {
         let bad = |line: u32, column: u32, message: String| BadExpression {
             text: text.to_owned(),
             line,
@@ -117,7 +132,8 @@ impl Expression {
                 first.map_or_else(|| errors.to_string(), |error| error.msg.clone()),
             )
         })?;
-        scope::check(&program, dialect).map_err(|problem| {
+        let ty = scope::check(&program, dialect);
+        ty.and_then(|ty| gives(&ty)).map_err(|problem| {
             let (line, column) = problem.place(&program, text);
             bad(line, column, problem.message)
         })?;
@@ -127,11 +143,6 @@ impl Expression {
             program,
             dialect,
         })
-    }
-
-    /// Compiles a selector, which must give true or false.
-    pub fn selector(text: &str, dialect: Dialect) -> Result<Expression, BadExpression> {
-        Self::compile(text, dialect)
     }
 
     /// The text it was compiled from.

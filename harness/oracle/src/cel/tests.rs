@@ -157,7 +157,8 @@ fn what_does_not_exist_is_refused_with_its_place_before_any_device_is_asked() {
 
 #[test]
 fn a_selector_gives_true_or_false() {
-    assert!(ask("device.driver").unwrap_err().contains("string"));
+    let refused = Expression::selector("device.driver", ALL).map_err(|error| error.to_string());
+    assert!(refused.is_err_and(|error| error.contains("string")));
     holds("device.allowMultipleAllocations");
 }
 
@@ -173,5 +174,33 @@ fn values_that_attributes_can_hold() {
         Ok(Attribute::scalar(Scalar::Version("1.2.3".into())))
     );
     assert_eq!(derive("[1, 2]").map(|a| a.is_list()), Ok(true));
-    assert!(derive("1.5").is_err() && derive("[1, true]").is_err());
+    assert!(derive("1.5").is_err() && derive("[dyn(1), true]").is_err());
+}
+
+#[test]
+fn types_that_do_not_fit_are_refused_before_any_device_is_asked() {
+    let place = |text: &str| {
+        Expression::selector(text, ALL)
+            .map(|_| ())
+            .map_err(|bad| (bad.line, bad.column))
+    };
+    assert_eq!(place("device.driver == 3"), Err((1, 15)));
+    assert_eq!(place("device.driver && true"), Err((1, 7)));
+    assert_eq!(place("[1, \"a\"].size() == 2"), Err((1, 5)));
+    assert_eq!(place("1 + 1"), Err((0, 0)));
+    for right in [
+        "device.attributes[\"d\"].a == 3",
+        "device.attributes[\"d\"].a",
+        "[1, 2].map(n, n * 2).exists(n, n > 3)",
+        "{\"a\": 1}.all(k, k == \"a\")",
+        "[[1], [2]].filter(l, l.size() == 1).size() == 2",
+        "device.attributes[\"d\"].?a.orValue(1) == 1",
+        "optional.of(1).value() == 1 && 1 < 1.5 && 1u <= 2",
+        "cel.bind(d, device.capacity[\"d\"], has(d.m) && d.m.isInteger())",
+        "\"%d of %d\".format([1, 2]) == \"\" || [1, 2][0] == 1",
+        "device.attributes[\"d\"].a.exists(x, x == 1)",
+        "type(1) == int && dyn(1) == \"a\"",
+    ] {
+        assert_eq!(place(right), Ok(()), "{right}");
+    }
 }

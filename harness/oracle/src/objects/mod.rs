@@ -36,7 +36,7 @@ impl Selector {
     pub fn new(text: &str, dialect: Dialect) -> Self {
         Selector {
             text: text.to_owned(),
-            expression: Expression::compile(text, dialect).map(std::sync::Arc::new),
+            expression: Expression::selector(text, dialect).map(std::sync::Arc::new),
         }
     }
 }

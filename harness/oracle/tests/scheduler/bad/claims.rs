@@ -70,13 +70,46 @@ fn expressions() -> Vec<Row> {
             "device.driver.frobnicate()",
         ),
         selector("CEL: a function of no object", "frobnicate(device.driver)"),
+        selector("CEL: a text instead of true or false", "device.driver"),
+        selector("CEL: a number instead of true or false", "1 + 1"),
+        selector("CEL: a text compared with a number", "device.driver == 3"),
+        selector("CEL: a text and a number", "device.driver + 3 == \"x\""),
+        selector("CEL: not of a text", "!device.driver"),
+        selector("CEL: and of a text", "device.driver && true"),
+        selector("CEL: a number by a text", "device.attributes[1].a == 1"),
+        selector(
+            "CEL: a quantity as a number",
+            "device.capacity[\"d\"].memory > 5",
+        ),
+        selector("CEL: a quantity of a number", "quantity(5).isInteger()"),
         selector(
             "CEL: a quantity that is none",
             "quantity(\"5GB\").isInteger()",
         ),
         selector(
+            "CEL: a quantity compared with a text",
+            "device.capacity[\"d\"].memory.compareTo(\"5Gi\") > 0",
+        ),
+        selector("CEL: a version of a number", "semver(1).major() == 1"),
+        selector(
             "CEL: a version's part that is not there",
             "semver(\"1.2.3\").build() == 1",
+        ),
+        selector("CEL: too few arguments", "device.driver.startsWith()"),
+        selector(
+            "CEL: too many arguments",
+            "device.driver.startsWith(\"a\", \"b\")",
+        ),
+        selector(
+            "CEL: arguments of the wrong type",
+            "device.driver.startsWith(1)",
+        ),
+        selector("CEL: a condition of two types", "true ? 1 : \"a\""),
+        selector("CEL: a list of two types", "[1, \"a\"].size() == 2"),
+        selector("CEL: in a text", "\"a\" in device.driver"),
+        selector(
+            "CEL: a pattern that is none",
+            "device.driver.matches(\"[\")",
         ),
         selector("CEL: a macro without a name", "[1].all(1, true)"),
         selector("CEL: bind of no name", "cel.bind(1, 2, true)"),
@@ -88,7 +121,76 @@ fn expressions() -> Vec<Row> {
             "CEL: an attribute as true and as a text",
             "device.attributes[\"d\"].a && device.attributes[\"d\"].a == \"x\"",
         ),
+        selector(
+            "CEL: a format of two types",
+            "\"%d of %s\".format([1, \"a\"]) == \"\"",
+        ),
+        selector(
+            "CEL: an attribute gone through",
+            "device.attributes[\"d\"].a.exists(x, x == 1)",
+        ),
+        selector(
+            "CEL: domains gone through",
+            "device.attributes.all(d, d.size() > 0)",
+        ),
+        selector(
+            "CEL: a text gone through",
+            "device.driver.all(c, c == \"a\")",
+        ),
+        selector(
+            "CEL: an alternative of its type",
+            "device.capacity[\"d\"].?m.orValue(quantity(\"0\")).isInteger()",
+        ),
+        selector(
+            "CEL: an alternative of another type",
+            "optional.of(1).orValue(\"a\") == 1",
+        ),
+        selector(
+            "CEL: a map of two types",
+            "{\"a\": 1, \"b\": \"c\"}.size() == 2",
+        ),
+        selector("CEL: the size of a number", "size(1) == 1"),
+        selector("CEL: a number before a number of another type", "1 < 1.5"),
+        selector("CEL: a number that is a number of another type", "1 == 1.0"),
+        selector(
+            "CEL: a text in a loop over numbers",
+            "[1].map(x, x + \"a\").size() == 1",
+        ),
+        selector(
+            "CEL: a text in a loop over anything",
+            "[dyn(1)].map(x, x + \"a\").size() == 1",
+        ),
+        selector(
+            "CEL: attributes as capacity",
+            "device.attributes == device.capacity",
+        ),
+        selector("CEL: a text that is nothing", "device.driver == null"),
+        selector(
+            "CEL: an attribute that is nothing",
+            "device.attributes[\"d\"].a == null",
+        ),
+        selector(
+            "CEL: a bound number as a text",
+            "cel.bind(a, 1, a == \"x\")",
+        ),
+        selector("CEL: a field of a text", "device.driver.size == 1"),
+        selector("CEL: a field that may be there", "has(device.driver.x)"),
+        selector("CEL: has of no field", "has(device)"),
+        selector(
+            "CEL: a name within a loop, outside",
+            "[1].all(x, x == 1) && x == 1",
+        ),
+        selector(
+            "CEL: a condition that is a text",
+            "device.driver ? true : false",
+        ),
+        selector("CEL: minus a text", "-device.driver == \"a\""),
+        selector("CEL: an index of a number", "1[0] == 1"),
         selector("CEL: sharing", "device.allowMultipleAllocations"),
+        selector(
+            "CEL: sharing as a text",
+            "device.allowMultipleAllocations == \"yes\"",
+        ),
         selector(
             "CEL: a list's function while the gate is off",
             "device.attributes[\"d\"].a.includes(1)",
