@@ -43,6 +43,8 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Show what a cluster has
     Inspect(InspectArgs),
+    /// Say what is wrong with how a cluster shares its GPUs, and what mends it
+    Doctor(DoctorArgs),
     /// The real programs: fetch, build, list
     Components(ComponentsArgs),
 }
@@ -261,6 +263,20 @@ pub struct SlicesArgs {
     /// Show every device; without it, those alike are folded
     #[arg(long)]
     pub all: bool,
+    /// How it is printed
+    #[arg(long, short, value_enum, default_value_t)]
+    pub output: Format,
+    /// Which cluster.
+    #[command(flatten)]
+    pub live: LiveArgs,
+}
+
+/// Arguments of `doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Manifests of Cluster API's GPU pools, to be checked beside what the cluster has of them
+    #[arg(long, value_name = "FILE")]
+    pub machines: Vec<PathBuf>,
     /// How it is printed
     #[arg(long, short, value_enum, default_value_t)]
     pub output: Format,

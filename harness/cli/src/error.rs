@@ -51,6 +51,14 @@ pub enum Error {
         /// Why.
         why: String,
     },
+    /// A file that holds no manifests.
+    #[error("cannot use the manifests of {}: {why}; name a file of Kubernetes objects in YAML or JSON", path.display())]
+    Manifest {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
     /// An API server refused or could not be reached.
     #[error("cannot {doing}: {source}; see whether kubectl can")]
     Api {
@@ -100,6 +108,15 @@ pub enum Error {
 }
 
 impl Error {
+    /// The API server answered that it has no such path.
+    #[must_use]
+    pub fn is_not_served(&self) -> bool {
+        let Self::Api { source, .. } = self else {
+            return false;
+        };
+        matches!(&**source, kube::Error::Api(status) if status.code == 404)
+    }
+
     /// The exit code that this error asks for.
     #[must_use]
     pub fn exit_code(&self) -> u8 {

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod args;
+mod doctor;
 mod error;
 mod explain;
 mod inspect;
@@ -49,6 +50,7 @@ pub fn main() -> ExitCode {
         Command::Kubectl(args) => kubectl::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Components(args) => components::cli::run(&args).map_err(Error::from),
     };
     code.unwrap_or_else(|error| {

@@ -5,6 +5,7 @@
 #[cfg(test)]
 pub(crate) mod captured;
 mod gates;
+mod machines;
 
 use std::path::{Path, PathBuf};
 
@@ -104,7 +105,7 @@ impl Live {
             .items)
     }
 
-    async fn list<K>(&self, what: &str) -> Result<Vec<K>, Error>
+    pub(crate) async fn list<K>(&self, what: &str) -> Result<Vec<K>, Error>
     where
         K: Resource<DynamicType = ()> + Clone + DeserializeOwned + std::fmt::Debug,
     {
