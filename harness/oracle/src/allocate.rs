@@ -129,6 +129,10 @@ fn answer<'w>(
         Ok(Err(refused)) => return Answer::Refused(refused),
         Err(failure) => return Answer::Failed(failure),
     };
+    if world.quirks.has(Quirk::AlternativesShareAnswers) {
+        // They are kept only while all devices are collected.
+        *answers = Answers::default();
+    }
     let count = |ask: usize| all.get(&ask).map_or(0, |devices| devices.len() as u64);
     if let Some((claim, asked)) = prepared.too_many(|_| 0) {
         return Answer::Failed(Failure::TooMany { claim, asked });

@@ -55,8 +55,8 @@ pub enum Quirk {
     /// A later alternative of `firstAvailable` that asks for all devices gets one, and goes on as if it were the first
     /// alternative (before 1.36, kubernetes/kubernetes#137347).
     AllInALaterAlternativeGoesOnAsTheFirst,
-    /// What a later alternative's request for all devices asks is kept as the answers of the alternative before it, and the
-    /// answers that are kept already are not asked again (before 1.36).
+    /// While all devices are collected, those of a later alternative of `firstAvailable` are what was said for the alternative
+    /// before it, where that asked for all devices too: its own selectors are not asked of them (before 1.36).
     AlternativesShareAnswers,
     /// Devices of which only shares are in use charge no counters (before 1.36).
     SharesInUseChargeNoCounters,

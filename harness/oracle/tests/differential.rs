@@ -74,6 +74,7 @@ fn run(version: Version, variant: Variant) {
     let (first, cases) = (number("ORACLE_SEED", 1), number("ORACLE_CASES", 2_000));
     let mut count: BTreeMap<&str, u64> = BTreeMap::new();
     let mut known: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut idle: BTreeMap<&str, u64> = BTreeMap::new();
     let (mut unexplained, mut shown) = (0, Vec::new());
     for seed in first..first + cases {
         let case = generate::case(seed, version, variant);
@@ -81,7 +82,12 @@ fn run(version: Version, variant: Variant) {
             Ok(Compared {
                 difference: None,
                 right,
-            }) => *count.entry(kind(&right)).or_default() += 1,
+            }) => {
+                *count.entry(kind(&right)).or_default() += 1;
+                for condition in known::conditions(&case) {
+                    *idle.entry(condition).or_default() += 1;
+                }
+            }
             Ok(Compared {
                 difference: Some(difference),
                 ..
@@ -100,7 +106,8 @@ fn run(version: Version, variant: Variant) {
         }
     }
     println!(
-        "{name}: {cases} cases, {unexplained} without an explanation: {count:?}, explained: {known:?}"
+        "{name}: {cases} cases, {unexplained} without an explanation: {count:?}, explained: {known:?}, \
+         conditions that held where nothing differed: {idle:?}"
     );
     assert_eq!(
         unexplained,
@@ -131,7 +138,7 @@ fn smallest(case: &generate::Case, difference: &Difference, allocator: &mut Allo
         unexplained(smaller).is_some_and(|other| other.kind() == difference.kind())
     });
     unexplained(&small).map_or_else(
-        || "it does not differ again".to_owned(),
+        || format!("it does not differ each time\n{}", report(case, difference)),
         |difference| report(&small, &difference),
     )
 }

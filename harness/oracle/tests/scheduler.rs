@@ -33,6 +33,8 @@ mod plane;
 mod play;
 #[path = "scheduler/store.rs"]
 mod store;
+#[path = "scheduler/waiting.rs"]
+mod waiting;
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -61,6 +63,11 @@ fn main() -> ExitCode {
             let gates = Gates::default_of(Version::V1_37);
             let plane = start(&gates)?;
             bad::table(&plane, &gates)?;
+            plane.stop()
+        }),
+        trial("shares_of_a_waiting_pod_count_twice", |start| {
+            let plane = start(&Gates::default_of(Version::V1_37))?;
+            waiting::check(&plane)?;
             plane.stop()
         }),
     ];

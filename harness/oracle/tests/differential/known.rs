@@ -23,10 +23,19 @@ pub(crate) fn explained(case: &Case, real: &Said) -> Option<&'static str> {
     if agrees(Quirks::of(case.gates.version(), case.variant)) {
         return Some("several together");
     }
+    conditions(case).first().copied()
+}
+
+/// The bugs whose condition holds for the case. How often one does where nothing differs says how much it might hide.
+pub(crate) fn conditions(case: &Case) -> Vec<&'static str> {
+    let mut held = Vec::new();
     if counters_mix(case) {
-        return Some("counters-of-pools-with-one-name-mix");
+        held.push("counters-of-pools-with-one-name-mix");
     }
-    shared_partitions(case).then_some("shared-partitions-are-charged-wrongly")
+    if shared_partitions(case) {
+        held.push("shared-partitions-are-charged-wrongly");
+    }
+    held
 }
 
 /// Devices that can be shared and consume counters, both alpha before 1.36: counters of a share are charged or not by

@@ -14,9 +14,8 @@ use crate::play::{Played, Round, Stored};
 use crate::said::Said;
 use crate::store::No;
 
-/// A deviation of the scheduler, not of its allocator: while a pod waits for the conditions of its devices, its claims count
-/// as allocated and as being allocated, and what its shares take of a capacity is added twice (1.37.2).
-const WAITING_SHARES_COUNT_TWICE: &str = "shares-of-a-waiting-pod-count-twice";
+/// The deviation that `waiting` shows.
+pub(crate) const WAITING_SHARES_COUNT_TWICE: &str = "shares-of-a-waiting-pod-count-twice";
 
 /// How one thing of a case came out.
 #[derive(Debug)]
