@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Version of the event format. Raised when a reader of the old form would misread the new one.
-pub const EVENT_SCHEMA: u32 = 1;
+pub const EVENT_SCHEMA: u32 = 2;
 
 /// One thing that happened, with its place in the stream and its time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -125,6 +125,9 @@ pub enum What {
         millis: u64,
         /// Why it failed, where no step did (a leak, a tear-down that hangs).
         failure: Option<Failure>,
+        /// How often it held, where it was tried several times.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        frequency: Option<Frequency>,
     },
     /// Something a person should know that changes no result.
     Notice {
@@ -152,6 +155,46 @@ pub enum Outcome {
     Failed,
     /// Never executed: an earlier step failed, or the run stopped before. Never counted as passed.
     NotRun,
+    /// Not as specified, and marked so: something upstream is wrong and known to be. Scenarios only.
+    ExpectedFailure,
+    /// Tried several times, because it holds at some times and not at others: a frequency and no judgement. Scenarios
+    /// only.
+    Varied,
+}
+
+impl Outcome {
+    /// As people say it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::NotRun => "not run",
+            Self::ExpectedFailure => "expected failure",
+            Self::Varied => "varied",
+        }
+    }
+}
+
+/// How often a scenario held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Frequency {
+    /// Tries in which everything was as specified.
+    pub held: usize,
+    /// All tries.
+    pub tries: usize,
+}
+
+/// A public report that no scenario plays.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Unplayed {
+    /// Where it was reported, and its number: `kubernetes-140434`.
+    pub number: String,
+    /// Its title, or what happens.
+    pub title: String,
+    /// Why it is not played here.
+    pub reason: String,
 }
 
 /// How a run ended.
@@ -186,6 +229,9 @@ pub struct RunStarted {
     pub scenarios: Vec<PlannedScenario>,
     /// Scenarios that were read but not selected.
     pub unselected: usize,
+    /// Public reports that lists beside the scenarios name and no scenario plays.
+    #[serde(default)]
+    pub unplayed: Vec<Unplayed>,
 }
 
 /// A selected scenario.

@@ -78,6 +78,13 @@ fn case(results: &Results, scenario: &ScenarioResult) -> TestCase {
                 status
             }
         },
+        // Neither red nor green: JUnit has one word for that.
+        Outcome::ExpectedFailure | Outcome::Varied => {
+            let mut status = TestCaseStatus::skipped();
+            let note = scenario.note().unwrap_or_default();
+            status.set_message(format!("{}: {note}", scenario.outcome.word()));
+            status
+        }
     };
     let mut case = TestCase::new(scenario.name.clone(), status);
     case.set_classname(scenario.file.trim_end_matches(".feature").replace('/', "."))
@@ -98,7 +105,7 @@ fn case(results: &Results, scenario: &ScenarioResult) -> TestCase {
             let mark = match step.outcome {
                 Outcome::Passed => "ok  ",
                 Outcome::Failed => "FAIL",
-                Outcome::NotRun => "--  ",
+                Outcome::NotRun | Outcome::ExpectedFailure | Outcome::Varied => "--  ",
             };
             format!(
                 "{mark} {} {} ({})",

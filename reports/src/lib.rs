@@ -17,8 +17,9 @@ mod terminal;
 
 pub use emitter::Emitter;
 pub use event::{
-    Card, EVENT_SCHEMA, Environment, EnvironmentKind, Event, Failure, NodePicture, Outcome,
-    Partition, Picture, PlannedScenario, PlannedStep, RunEnd, RunStarted, Waiting, What,
+    Card, EVENT_SCHEMA, Environment, EnvironmentKind, Event, Failure, Frequency, NodePicture,
+    Outcome, Partition, Picture, PlannedScenario, PlannedStep, RunEnd, RunStarted, Unplayed,
+    Waiting, What,
 };
 pub use files::{FileSinks, SinkError};
 pub use line::Plain;

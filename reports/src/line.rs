@@ -90,7 +90,9 @@ impl Lines {
         match outcome {
             Outcome::Passed => self.paint(GREEN, "ok  "),
             Outcome::Failed => self.paint(RED, "FAIL"),
-            Outcome::NotRun => self.paint(YELLOW, "--  "),
+            Outcome::NotRun | Outcome::ExpectedFailure | Outcome::Varied => {
+                self.paint(YELLOW, "--  ")
+            }
         }
     }
 
@@ -188,16 +190,18 @@ impl Lines {
                 )]
             }
             What::ScenarioFinished {
+                scenario,
                 outcome,
                 millis,
                 failure,
                 ..
             } => {
                 let took = self.paint(DIM, &human(*millis));
-                let word = match outcome {
-                    Outcome::Passed => "passed",
-                    Outcome::Failed => "failed",
-                    Outcome::NotRun => "not run",
+                let results = self.recorder.results();
+                let note = results.scenarios.get(*scenario).and_then(|it| it.note());
+                let word = match note {
+                    Some(note) => format!("{}: {note}", outcome.word()),
+                    None => outcome.word().to_owned(),
                 };
                 let mut lines = Vec::new();
                 if let Some(failure) = failure {
@@ -286,10 +290,30 @@ impl Lines {
                 plural(count)
             ));
         }
+        for scenario in &results.scenarios {
+            if let Some(note) = scenario.note() {
+                let word = self.paint(YELLOW, scenario.outcome.word());
+                lines.push(format!("{word} {}: {note}", scenario.id));
+            }
+        }
+        if !results.unplayed.is_empty() {
+            let word = self.paint(YELLOW, "not run");
+            let count = results.unplayed.len();
+            lines.push(format!(
+                "{word} {count} public report{} that no scenario plays: the report has them with the reasons",
+                plural(count)
+            ));
+        }
         let totals = results.totals;
         let mut counts = vec![format!("{} passed", totals.passed)];
         if totals.failed > 0 {
             counts.push(format!("{} failed", totals.failed));
+        }
+        if totals.expected_failures > 0 {
+            counts.push(format!("{} failed as expected", totals.expected_failures));
+        }
+        if totals.varied > 0 {
+            counts.push(format!("{} varied", totals.varied));
         }
         if totals.not_run > 0 {
             counts.push(format!("{} not run", totals.not_run));

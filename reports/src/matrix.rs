@@ -70,7 +70,7 @@ impl Matrix {
             match found {
                 Some(scenario) => Cell {
                     outcome: scenario.outcome,
-                    reason: scenario.left_out.clone(),
+                    reason: scenario.left_out.clone().or_else(|| scenario.note()),
                 },
                 None => Cell {
                     outcome: Outcome::NotRun,
@@ -111,9 +111,8 @@ impl Matrix {
             let mut line = vec![row.id.clone()];
             for cell in &row.cells {
                 let word = match cell.outcome {
-                    Outcome::Passed => "passed",
                     Outcome::Failed => "FAILED",
-                    Outcome::NotRun => "not run",
+                    other => other.word(),
                 };
                 let number = cell.reason.as_deref().map(|reason| {
                     let at = reasons.iter().position(|known| *known == reason);

@@ -4,10 +4,13 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Environment, EnvironmentKind, Event, Failure, Outcome, Picture, RunEnd, What};
+use crate::event::{
+    Environment, EnvironmentKind, Event, Failure, Frequency, Outcome, Picture, RunEnd, Unplayed,
+    What,
+};
 
 /// Version of the results format. `reports/schema/results.schema.json` describes it.
-pub const RESULTS_SCHEMA: u32 = 1;
+pub const RESULTS_SCHEMA: u32 = 2;
 
 /// A finished run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -37,6 +40,9 @@ pub struct Results {
     pub scenarios: Vec<ScenarioResult>,
     /// Things worth knowing that changed no result.
     pub notices: Vec<String>,
+    /// Public reports that lists beside the scenarios name and no scenario plays.
+    #[serde(default)]
+    pub unplayed: Vec<Unplayed>,
 }
 
 /// Counts of scenarios.
@@ -48,6 +54,12 @@ pub struct Totals {
     pub failed: usize,
     /// Selected but never executed.
     pub not_run: usize,
+    /// Executed and wrong as expected.
+    #[serde(default)]
+    pub expected_failures: usize,
+    /// Tried several times, without judgement.
+    #[serde(default)]
+    pub varied: usize,
     /// Read but not selected.
     pub unselected: usize,
 }
@@ -97,9 +109,28 @@ pub struct ScenarioResult {
     /// What the cluster lacked, where it was not run for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<String>,
+    /// How often it held, where it was tried several times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frequency: Option<Frequency>,
 }
 
 impl ScenarioResult {
+    /// What stands behind an outcome that is neither passed nor failed: the mark of an expected failure, a frequency.
+    #[must_use]
+    pub fn note(&self) -> Option<String> {
+        match (self.outcome, self.frequency) {
+            (Outcome::ExpectedFailure, _) => {
+                let mark = self
+                    .tags
+                    .iter()
+                    .find_map(|tag| tag.strip_prefix("@expected-fail:"));
+                mark.map(str::to_owned)
+            }
+            (_, Some(often)) => Some(format!("held in {} of {} tries", often.held, often.tries)),
+            _ => None,
+        }
+    }
+
     /// The step that failed, with its failure; or the failure of the scenario itself.
     #[must_use]
     pub fn why(&self) -> Option<(Option<&StepResult>, &Failure)> {
@@ -161,6 +192,7 @@ impl Default for Recorder {
                 phases: Vec::new(),
                 scenarios: Vec::new(),
                 notices: Vec::new(),
+                unplayed: Vec::new(),
             },
         }
     }
@@ -177,6 +209,7 @@ impl Recorder {
                 results.started = event.at;
                 results.environment = start.environment.clone();
                 results.totals.unselected = start.unselected;
+                results.unplayed.clone_from(&start.unplayed);
                 results.scenarios = start
                     .scenarios
                     .iter()
@@ -197,7 +230,11 @@ impl Recorder {
             }),
             What::ScenarioStarted { scenario } => {
                 if let Some(scenario) = results.scenarios.get_mut(*scenario) {
-                    scenario.started_ms = Some(event.elapsed_ms);
+                    // One that is tried several times began with the first try, and keeps nothing of it.
+                    scenario.started_ms.get_or_insert(event.elapsed_ms);
+                    for step in &mut scenario.steps {
+                        (step.outcome, step.failure, step.picture) = (Outcome::NotRun, None, None);
+                    }
                 }
             }
             What::StepFinished {
@@ -239,8 +276,10 @@ impl Recorder {
                 outcome,
                 millis,
                 failure,
+                frequency,
             } => {
                 if let Some(scenario) = results.scenarios.get_mut(*scenario) {
+                    scenario.frequency = *frequency;
                     scenario.outcome = *outcome;
                     scenario.millis = *millis;
                     scenario.failure.clone_from(failure);
@@ -283,6 +322,8 @@ impl Results {
             passed: count(Outcome::Passed),
             failed: count(Outcome::Failed),
             not_run: count(Outcome::NotRun),
+            expected_failures: count(Outcome::ExpectedFailure),
+            varied: count(Outcome::Varied),
             unselected: self.totals.unselected,
         };
     }
@@ -319,6 +360,7 @@ impl ScenarioResult {
             failure: None,
             evidence: None,
             left_out: None,
+            frequency: None,
         }
     }
 }

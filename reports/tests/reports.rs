@@ -8,9 +8,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use report::{
-    Card, EVENT_SCHEMA, Emitter, Environment, EnvironmentKind, Event, Failure, FileSinks, Log,
-    NodePicture, Outcome, Partition, Picture, Plain, PlannedScenario, PlannedStep, Recorder,
-    Results, RunEnd, RunStarted, Sink, Waiting, What,
+    Card, EVENT_SCHEMA, Emitter, Environment, EnvironmentKind, Event, Failure, FileSinks,
+    Frequency, Log, NodePicture, Outcome, Partition, Picture, Plain, PlannedScenario, PlannedStep,
+    Recorder, Results, RunEnd, RunStarted, Sink, Unplayed, Waiting, What,
 };
 
 fn planned(name: &str, steps: &[(&str, &str)]) -> PlannedScenario {
@@ -128,8 +128,18 @@ fn events() -> Vec<Event> {
                     &[("Given", "a node"), ("Then", "7 pods run")],
                 ),
                 planned("left out", &[("Given", "a node"), ("Then", "7 pods run")]),
+                PlannedScenario {
+                    tags: vec!["@expected-fail:kubernetes-140802".to_owned()],
+                    ..planned("wrong upstream", &[("Then", "7 pods run")])
+                },
+                planned("now and then", &[("Then", "7 pods run")]),
             ],
             unselected: 2,
+            unplayed: vec![Unplayed {
+                number: "kubernetes-1".to_owned(),
+                title: "something <else>".to_owned(),
+                reason: "it takes hardware".to_owned(),
+            }],
         }),
         What::PhaseStarted {
             phase: "cluster".to_owned(),
@@ -182,6 +192,7 @@ fn events() -> Vec<Event> {
             outcome: Outcome::Passed,
             millis: 2600,
             failure: None,
+            frequency: None,
         },
         What::ScenarioStarted { scenario: 1 },
         step(1, 0, Outcome::Passed, 100, None),
@@ -208,6 +219,27 @@ fn events() -> Vec<Event> {
             outcome: Outcome::Failed,
             millis: 15_900,
             failure: None,
+            frequency: None,
+        },
+        What::ScenarioStarted { scenario: 4 },
+        step(4, 0, Outcome::Failed, 30, Some(Failure::new("as reported"))),
+        What::ScenarioFinished {
+            scenario: 4,
+            outcome: Outcome::ExpectedFailure,
+            millis: 40,
+            failure: None,
+            frequency: None,
+        },
+        What::ScenarioStarted { scenario: 5 },
+        step(5, 0, Outcome::Failed, 30, Some(Failure::new("this time"))),
+        What::ScenarioStarted { scenario: 5 },
+        step(5, 0, Outcome::Passed, 30, None),
+        What::ScenarioFinished {
+            scenario: 5,
+            outcome: Outcome::Varied,
+            millis: 80,
+            failure: None,
+            frequency: Some(Frequency { held: 2, tries: 3 }),
         },
         What::ScenarioLeftOut {
             scenario: 3,
@@ -312,6 +344,21 @@ fn the_results_count_and_keep_what_was() {
         ),
         (1, 1, 2, 2)
     );
+    assert_eq!(
+        (results.totals.expected_failures, results.totals.varied),
+        (1, 1)
+    );
+    assert_eq!(
+        results.scenarios[4].note().as_deref(),
+        Some("kubernetes-140802")
+    );
+    assert_eq!(
+        results.scenarios[5].note().as_deref(),
+        Some("held in 2 of 3 tries")
+    );
+    // What an earlier try saw is gone.
+    assert_eq!(results.scenarios[5].steps[0].failure, None);
+    assert_eq!(results.unplayed.len(), 1);
     assert_eq!(results.end, RunEnd::Failed);
     assert_eq!(results.scenarios[1].steps[2].outcome, Outcome::NotRun);
     let back: Results = serde_json::from_str(&serde_json::to_string(&results).expect("JSON"))
@@ -373,6 +420,10 @@ fn the_files_of_a_run() {
         "not run",
         "Not run: needs DRAX",
         "Seven small jobs &lt;share&gt;",
+        "Expected failure: kubernetes-140802",
+        "Varied: held in 2 of 3 tries",
+        "something &lt;else&gt;",
+        "it takes hardware",
     ] {
         assert!(html.contains(word), "{word:?} is missing in the report");
     }
@@ -431,8 +482,8 @@ fn a_broken_run_is_red_in_junit() {
         junit.contains("errors=\"1\"") && junit.contains("etcd ended"),
         "{junit}"
     );
-    // Only what this cluster could not run at all is a skip.
-    assert!(junit.contains("skipped=\"1\""), "{junit}");
+    // Only what this cluster could not run at all is a skip, and what came to no judgement.
+    assert!(junit.contains("skipped=\"3\""), "{junit}");
     assert!(!junit.contains("the run stopped before"), "{junit}");
 }
 

@@ -61,6 +61,9 @@ pub struct SelectArgs {
     /// Only scenarios in whose name or id this regular expression is found
     #[arg(long, value_name = "RE")]
     pub name: Option<String>,
+    /// Only scenarios that are expected to fail, since a program of somebody else is wrong (@expected-fail:NUMBER)
+    #[arg(long)]
+    pub expected_fail: bool,
 }
 
 impl SelectArgs {
@@ -93,6 +96,9 @@ pub struct TestArgs {
     /// Stop at the first scenario that fails
     #[arg(long)]
     pub fail_fast: bool,
+    /// How often a scenario that is not deterministic (@nondeterministic) is tried
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..).map(usize::from))]
+    pub tries: usize,
     /// Stop at the first scenario that fails and leave the cluster as it is
     #[arg(long)]
     pub keep_on_failure: bool,

@@ -25,7 +25,8 @@ pub(crate) fn load(
     registry: &Registry,
     select: &SelectArgs,
 ) -> Result<Result<Plan, ExitCode>, Error> {
-    let filter = Filter::parse(select.tags.as_deref(), select.name.as_deref())?;
+    let filter = Filter::parse(select.tags.as_deref(), select.name.as_deref())?
+        .only_expected_failures(select.expected_fail);
     Ok(
         Plan::load(registry, &select.paths()?, &filter).map_err(|error| {
             match error {

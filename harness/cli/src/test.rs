@@ -47,11 +47,13 @@ pub(crate) fn run(args: &TestArgs) -> Result<ExitCode, Error> {
             .map(PlannedScenario::for_report)
             .collect(),
         unselected: plan.unselected,
+        unplayed: plan.unplayed.clone(),
     }));
     let options = Options {
         fail_fast: args.fail_fast,
         keep_on_failure: args.keep_on_failure,
         gates: args.gates.gates.gates(version),
+        tries: args.tries,
         ..Options::default()
     };
     let runner = Runner::new(
@@ -188,6 +190,7 @@ fn command(args: &TestArgs) -> String {
         words.push(format!("--gates {gates}"));
     }
     for (flag, on) in [
+        ("--expected-fail", args.select.expected_fail),
         ("--fail-fast", args.fail_fast),
         ("--keep-on-failure", args.keep_on_failure),
     ] {

@@ -174,6 +174,7 @@ impl Bench {
                 .iter()
                 .map(PlannedScenario::for_report)
                 .collect(),
+            unplayed: Vec::new(),
             unselected: plan.unselected,
         }));
         let installed = session::ensure(&CatalogArgs::default(), &emitter, false)
@@ -265,9 +266,13 @@ impl Bench {
             self.never.clone(),
         ));
         drop(lock);
-        self.failed |= verdict != Verdict::Passed;
+        let red = !matches!(
+            verdict,
+            Verdict::Passed | Verdict::FailedAsExpected | Verdict::Varied(_)
+        );
+        self.failed |= red;
         match verdict {
-            Verdict::Passed => Ok(()),
+            Verdict::Passed | Verdict::FailedAsExpected | Verdict::Varied(_) => Ok(()),
             Verdict::Failed(failure) => Err(format!(
                 "{}\nreport: {}/report.html",
                 failure.lines().join("\n"),

@@ -274,9 +274,9 @@ pub(crate) async fn start_node(running: &Running, node: &Node, waiter: &Waiter<'
         driver_root: &driver_root,
     };
     let programs = NodePrograms::lay(&node.at, &shared)?;
-    for driver in &programs.drivers {
-        let file = node.at.launch(&driver.name);
-        let text = serde_json::to_string_pretty(driver).unwrap_or_default();
+    for program in programs.drivers.iter().chain([&programs.kubelet]) {
+        let file = node.at.launch(&program.name);
+        let text = serde_json::to_string_pretty(program).unwrap_or_default();
         fs::write(&file, text).map_err(Error::io("write", &file))?;
     }
     let init_spec = InitSpec {

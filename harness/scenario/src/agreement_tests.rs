@@ -44,7 +44,37 @@ fn held(claim: &str, device: &str) -> Held {
         pool: "node-1".to_owned(),
         device: device.to_owned(),
         pods: vec![claim.to_owned()],
+        ..Held::default()
     }
+}
+
+#[test]
+fn shares_and_admin_access_are_beside_others_and_other_drivers_have_no_card() {
+    let device = "gpu-0-mig-1g5gb-19-0";
+    let admin = Held {
+        admin: true,
+        ..held("b", device)
+    };
+    let share = |claim: &str| Held {
+        driver: "shares.example.com".to_owned(),
+        share: Some(claim.to_owned()),
+        ..held(claim, "card")
+    };
+    let mut pools = pools();
+    let cards = cards(&[(19, 0, 1)]);
+    let (one, other) = (held("a", device), held("b", device));
+    assert_eq!(
+        disagreements(&pools, &[one.clone(), admin], &cards),
+        Vec::<String>::new()
+    );
+    assert!(!disagreements(&pools, &[one.clone(), other], &cards).is_empty());
+    let mut shared = pools[0].clone();
+    shared.driver = "shares.example.com".to_owned();
+    shared.devices[0].name = "card".to_owned();
+    shared.devices[0].consumes.clear();
+    pools.push(shared);
+    let all = [one, share("c"), share("d")];
+    assert_eq!(disagreements(&pools, &all, &cards), Vec::<String>::new());
 }
 
 fn cards(instances: &[(u32, u32, u32)]) -> Vec<NodeCards> {

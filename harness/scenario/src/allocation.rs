@@ -32,13 +32,19 @@ pub struct DeviceView {
 }
 
 /// One device that a claim holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Held {
     pub(crate) namespace: String,
     pub(crate) claim: String,
     pub(crate) driver: String,
     pub(crate) pool: String,
     pub(crate) device: String,
+    /// By admin access: beside whoever else holds it, and without its counters.
+    pub(crate) admin: bool,
+    /// A share of a device that several claims may hold.
+    pub(crate) share: Option<String>,
+    /// What the share takes of the device, by name without domain, in base units.
+    pub(crate) capacity: BTreeMap<String, u128>,
     /// Pods for which the claim is reserved.
     pub(crate) pods: Vec<String>,
 }
@@ -72,6 +78,18 @@ pub(crate) fn named(device: &str) -> Option<Named> {
         profile_id,
         start,
     })
+}
+
+impl Held {
+    /// `gpu.nvidia.com/node-1/gpu-0`.
+    pub(crate) fn path(&self) -> String {
+        format!("{}/{}/{}", self.driver, self.pool, self.device)
+    }
+
+    /// Whether `name` means this device: its name, with its pool before it, or with pool and driver.
+    pub(crate) fn is(&self, name: &str) -> bool {
+        self.path() == name || self.path().ends_with(&format!("/{name}"))
+    }
 }
 
 impl DeviceView {
@@ -150,10 +168,7 @@ pub(crate) fn pools(slices: &[ResourceSlice]) -> Vec<PublishedPool> {
                 .attributes
                 .iter()
                 .flatten()
-                .filter_map(|(name, value)| {
-                    let bare = name.rsplit('/').next().unwrap_or(name);
-                    Some((bare.to_owned(), value.string.clone()?))
-                })
+                .filter_map(|(name, value)| Some((bare(name), value.string.clone()?)))
                 .collect();
             pool.devices.push(DeviceView {
                 name: device.name.clone(),
@@ -163,6 +178,11 @@ pub(crate) fn pools(slices: &[ResourceSlice]) -> Vec<PublishedPool> {
         }
     }
     pools.into_values().collect()
+}
+
+/// A name without its domain.
+fn bare(name: &str) -> String {
+    name.rsplit('/').next().unwrap_or(name).to_owned()
 }
 
 /// Every device that a claim holds.
@@ -188,6 +208,14 @@ pub(crate) fn held(claims: &[ResourceClaim]) -> Vec<Held> {
                 driver: result.driver.clone(),
                 pool: result.pool.clone(),
                 device: result.device.clone(),
+                admin: result.admin_access == Some(true),
+                share: result.share_id.clone(),
+                capacity: result
+                    .consumed_capacity
+                    .iter()
+                    .flatten()
+                    .map(|(name, amount)| (bare(name), quantity(&amount.0).unwrap_or(0)))
+                    .collect(),
                 pods: pods.clone(),
             });
         }

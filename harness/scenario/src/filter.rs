@@ -4,12 +4,14 @@ use gherkin::tagexpr::TagOperation;
 use regex::Regex;
 
 use crate::document::Scenario;
+use crate::expectation::{self, Expectation};
 
 /// A selection by tags and by name; empty, it takes everything.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
     tags: Option<TagOperation>,
     name: Option<Regex>,
+    expected_fail: bool,
 }
 
 /// A selection that cannot be understood.
@@ -57,7 +59,18 @@ impl Filter {
                 })
             })
             .transpose()?;
-        Ok(Self { tags, name })
+        Ok(Self {
+            tags,
+            name,
+            expected_fail: false,
+        })
+    }
+
+    /// The same selection, and of it only what is expected to fail.
+    #[must_use]
+    pub fn only_expected_failures(mut self, only: bool) -> Self {
+        self.expected_fail = only;
+        self
     }
 
     /// Whether `scenario` is to run. A name matches where the expression is found in the id or the name.
@@ -71,7 +84,8 @@ impl Filter {
             .name
             .as_ref()
             .is_none_or(|name| name.is_match(&scenario.name) || name.is_match(&scenario.id));
-        tags && name
+        let expected = matches!(expectation::of(&scenario.tags), Expectation::Fails(_));
+        tags && name && (expected || !self.expected_fail)
     }
 }
 

@@ -5,13 +5,17 @@
 
 mod agreement;
 mod allocation;
+mod applied;
 mod document;
 mod evidence;
 mod exit;
+mod expectation;
 mod filter;
 mod finding;
 mod gates;
+mod layouts;
 mod lint;
+mod manifest;
 mod parameters;
 mod picture;
 mod plan;
@@ -23,6 +27,7 @@ mod smi;
 mod source;
 mod steps;
 mod testbed;
+mod unplayed;
 mod wait;
 mod world;
 
@@ -40,6 +45,6 @@ pub use runner::{Launch, Options, Runner, Verdict};
 pub use source::{SourceError, SourceFile};
 pub use steps::registry;
 pub use testbed::{
-    CardState, ExecOutput, InstanceState, NodeCards, NodeWish, Testbed, TestbedError,
+    CardState, ExecOutput, InstanceState, NodeCards, NodeEvent, NodeWish, Testbed, TestbedError,
 };
 pub use world::World;

@@ -26,7 +26,7 @@ pub(crate) struct Parameter {
 }
 
 /// Every parameter. Patterns have no group of their own: each is one capture.
-pub(crate) const PARAMETERS: [Parameter; 10] = [
+pub(crate) const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "count",
         pattern: "-?[0-9]+",
@@ -79,6 +79,60 @@ pub(crate) const PARAMETERS: [Parameter; 10] = [
         name: "size",
         pattern: "[0-9]+ MiB",
         about: "`2048 MiB`",
+        check: text,
+    },
+    Parameter {
+        name: "manifest",
+        pattern: "\"[^\"]*\"",
+        about: "a YAML file of Kubernetes objects, in quotes, its path relative to the feature file",
+        check: text,
+    },
+    Parameter {
+        name: "name",
+        pattern: "\"[^\"]*\"",
+        about: "the name of an object, in quotes",
+        check: name,
+    },
+    Parameter {
+        name: "names",
+        pattern: "\"[^\"]*\"",
+        about: "names of objects, in quotes, with commas",
+        check: names,
+    },
+    Parameter {
+        name: "devices",
+        pattern: "\"[^\"]*\"",
+        about: "names of devices, in quotes, with commas; with pool and driver before them where it matters, as `node-1/gpu-0`",
+        check: text,
+    },
+    Parameter {
+        name: "quantity",
+        pattern: "\"[^\"]*\"",
+        about: "an amount as Kubernetes writes it, in quotes, as 10Gi",
+        check: quantity,
+    },
+    Parameter {
+        name: "onoff",
+        pattern: "\"[^\"]*\"",
+        about: "on or off",
+        check: |value| known(unquote(value), "state", &["on", "off"].map(str::to_owned)),
+    },
+    Parameter {
+        name: "offer",
+        pattern: "\"[^\"]*\"",
+        about: "who offers cards to Kubernetes: DRA driver or device plugin",
+        check: |value| {
+            known(
+                unquote(value),
+                "offer",
+                &["DRA driver", "device plugin"].map(str::to_owned),
+            )
+        },
+    },
+    Parameter {
+        name: "kind",
+        pattern: "[A-Z][A-Za-z]+",
+        about: "the kind of an object, as `DeviceTaintRule`",
         check: text,
     },
     Parameter {
@@ -226,6 +280,40 @@ fn text(value: &str) -> Result<(), Wrong> {
         });
     }
     Ok(())
+}
+
+fn name(value: &str) -> Result<(), Wrong> {
+    let name = unquote(value);
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.';
+    if !name.is_empty() && name.len() <= 253 && name.chars().all(fits) {
+        return Ok(());
+    }
+    Err(Wrong {
+        message: format!("{name:?} cannot be the name of an object"),
+        label: "no name".to_owned(),
+        help: "Kubernetes takes lower-case letters, digits, dashes and dots".to_owned(),
+    })
+}
+
+fn names(value: &str) -> Result<(), Wrong> {
+    list(value).iter().try_for_each(|one| name(one))
+}
+
+/// What stands between the commas of a value.
+pub(crate) fn list(value: &str) -> Vec<&str> {
+    unquote(value).split(',').map(str::trim).collect()
+}
+
+fn quantity(value: &str) -> Result<(), Wrong> {
+    match crate::allocation::quantity(unquote(value)) {
+        Some(_) => Ok(()),
+        None => Err(Wrong {
+            message: format!("{value} is not an amount"),
+            label: "no amount".to_owned(),
+            help: "write a whole number with a suffix that Kubernetes knows, as `10Gi` or `7`"
+                .to_owned(),
+        }),
+    }
 }
 
 fn duration(value: &str) -> Result<(), Wrong> {

@@ -11,6 +11,7 @@ use crate::finding::Finding;
 use crate::lint;
 use crate::registry::{Args, Registry};
 use crate::source::{self, SourceError, SourceFile};
+use crate::unplayed;
 
 /// Scenarios to run, in order.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub struct Plan {
     pub scenarios: Vec<PlannedScenario>,
     /// Scenarios that were read but not selected.
     pub unselected: usize,
+    /// Public reports that lists beside the scenarios name and no scenario plays.
+    pub unplayed: Vec<report::Unplayed>,
 }
 
 /// A scenario, each step bound to its definition.
@@ -53,7 +56,9 @@ impl Plan {
         filter: &Filter,
     ) -> Result<Self, LoadError> {
         let files = source::read(paths).map_err(LoadError::Source)?;
-        Self::of(registry, &files, filter)
+        let unplayed = unplayed::beside(&files).map_err(LoadError::Source)?;
+        let plan = Self::of(registry, &files, filter)?;
+        Ok(Self { unplayed, ..plan })
     }
 
     /// The same from files in memory.
@@ -107,6 +112,7 @@ impl Plan {
             Ok(Self {
                 scenarios,
                 unselected,
+                unplayed: Vec::new(),
             })
         } else {
             Err(LoadError::Findings(findings))

@@ -15,7 +15,7 @@ use report::Environment;
 use tokio::io::AsyncReadExt;
 use tokio::sync::RwLock;
 
-use crate::testbed::{ExecOutput, NodeCards, NodeWish, Testbed, TestbedError};
+use crate::testbed::{ExecOutput, NodeCards, NodeEvent, NodeWish, Testbed, TestbedError};
 
 /// What `stop` does to the cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,14 +117,16 @@ impl Testbed for ProcessCluster {
         &'a self,
         namespace: &'a str,
         pod: &'a str,
+        container: Option<&'a str>,
         argv: &'a [&'a str],
     ) -> LocalBoxFuture<'a, Result<ExecOutput, TestbedError>> {
         async move {
             let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
-            let params = AttachParams::default()
+            let mut params = AttachParams::default()
                 .stdin(false)
                 .stdout(true)
                 .stderr(true);
+            params.container = container.map(str::to_owned);
             let attached = pods
                 .exec(pod, argv.iter().copied(), &params)
                 .await
@@ -163,6 +165,26 @@ impl Testbed for ProcessCluster {
                 stdout: output.stdout,
                 stderr: output.stderr,
             })
+        }
+        .boxed_local()
+    }
+
+    fn befall<'a>(
+        &'a self,
+        node: &'a str,
+        event: NodeEvent,
+    ) -> LocalBoxFuture<'a, Result<(), TestbedError>> {
+        async move {
+            let running = self.running.read().await;
+            let running = running.as_ref().ok_or_else(gone)?;
+            let node = running.node(node).map_err(|error| wrapped(&error))?;
+            let done = match event {
+                NodeEvent::DriverKilled => node.kill_driver().await,
+                NodeEvent::DriverRevived => node.revive_driver().await,
+                NodeEvent::DriverRestarted => node.restart_driver().await,
+                NodeEvent::KubeletRestarted => node.restart_kubelet().await,
+            };
+            done.map_err(|error| wrapped(&error))
         }
         .boxed_local()
     }

@@ -8,6 +8,7 @@ use cucumber_expressions::{Expression, SingleExpression};
 use futures::future::LocalBoxFuture;
 use regex::Regex;
 use report::Failure;
+use serde_json::Value;
 
 use crate::document::Block;
 use crate::parameters::{self, PARAMETERS, Wrong};
@@ -47,6 +48,10 @@ pub enum BlockWish {
     None,
     /// A doc string.
     Doc,
+    /// A doc string that holds Kubernetes objects as YAML.
+    Manifest,
+    /// A doc string that holds what a claim asks for: `spec.devices` of a ResourceClaim as YAML.
+    Devices,
     /// A table with these columns; each is checked as the parameter named with it.
     Table(&'static [(&'static str, &'static str)]),
 }
@@ -117,6 +122,8 @@ impl StepDef {
 pub struct Args {
     values: Vec<(&'static str, String)>,
     pub(crate) block: Option<Block>,
+    /// Objects of the manifest that the step names or holds, or what its claim asks for.
+    pub(crate) objects: Vec<Value>,
 }
 
 impl Args {
@@ -139,6 +146,22 @@ impl Args {
     pub fn count(&self) -> usize {
         // The lint has let through only numbers from 1 on.
         self.raw("count").parse().unwrap_or(0)
+    }
+
+    /// What stands between the commas of a quoted value.
+    #[must_use]
+    pub fn list(&self, name: &str) -> Vec<&str> {
+        parameters::list(self.raw(name))
+    }
+
+    /// Quoted values of one kind, in order, where the step has more than one.
+    #[must_use]
+    pub fn texts(&self, name: &str) -> Vec<&str> {
+        self.values
+            .iter()
+            .filter(|(have, _)| *have == name)
+            .map(|(_, value)| parameters::unquote(value))
+            .collect()
     }
 
     /// A quoted value, without its quotes.
@@ -244,7 +267,7 @@ impl Registry {
                 def,
                 Args {
                     values,
-                    block: None,
+                    ..Args::default()
                 },
             ))
         };

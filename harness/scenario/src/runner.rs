@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 use futures::future::LocalBoxFuture;
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use kube::api::{Api, DeleteParams, ListParams};
-use report::{Emitter, Failure, Outcome, RunEnd, What};
+use report::{Emitter, Failure, Frequency, Outcome, RunEnd, What};
 use tokio::sync::watch;
 
+use crate::expectation::{self, Expectation};
 use crate::plan::{Plan, PlannedScenario};
-use crate::registry::Registry;
+use crate::registry::{Kind, Registry};
 use crate::steps::card::leftovers;
 use crate::steps::nodes_of;
 use crate::testbed::{NodeCards, NodeWish, Testbed, TestbedError};
@@ -37,6 +38,8 @@ pub struct Options {
     pub suffix: String,
     /// The feature gates of the cluster: a scenario that needs another one is not run.
     pub gates: oracle::Gates,
+    /// How often a scenario that is not deterministic is tried.
+    pub tries: usize,
 }
 
 impl Default for Options {
@@ -46,6 +49,7 @@ impl Default for Options {
             keep_on_failure: false,
             suffix: String::new(),
             gates: oracle::Gates::default_of(oracle::Version::NEWEST),
+            tries: 3,
         }
     }
 }
@@ -65,11 +69,18 @@ pub enum Verdict {
     Passed,
     /// Not as specified.
     Failed(Failure),
+    /// Not as specified, and expected to be so.
+    FailedAsExpected,
+    /// Tried several times, without judgement.
+    Varied(Frequency),
     /// Somebody stopped it.
     Interrupted,
     /// The cluster is gone; no scenario after it can run.
     Broken(String),
 }
+
+/// How one try ended, the failure that no step has, and whether it was an assertion that failed.
+struct Tried(Verdict, Option<Failure>, bool);
 
 /// How long a tear-down may take.
 const TEARDOWN: Duration = Duration::from_secs(60);
@@ -150,7 +161,7 @@ impl Runner {
                 continue;
             }
             match self.scenario(index, planned, &testbed, stop.clone()).await {
-                Verdict::Passed => {}
+                Verdict::Passed | Verdict::FailedAsExpected | Verdict::Varied(_) => {}
                 Verdict::Failed(_) => {
                     end = RunEnd::Failed;
                     if self.options.fail_fast || self.options.keep_on_failure {
@@ -219,7 +230,7 @@ impl Runner {
         left_out
     }
 
-    /// Runs one scenario on a cluster that is up.
+    /// Runs one scenario on a cluster that is up, as often as its tags say.
     pub async fn scenario(
         &self,
         index: usize,
@@ -228,6 +239,73 @@ impl Runner {
         stop: watch::Receiver<bool>,
     ) -> Verdict {
         let started = Instant::now();
+        let mut often = Frequency { held: 0, tries: 0 };
+        let (verdict, own_failure) = loop {
+            let suffix = match often.tries {
+                0 => self.options.suffix.clone(),
+                n => format!("-{}{}", n + 1, self.options.suffix),
+            };
+            let namespace = namespace_of(index, &planned.scenario.name, &suffix);
+            let tried = self
+                .attempt(index, planned, testbed, namespace, stop.clone())
+                .await;
+            let varies = expectation::of(&planned.scenario.tags) == Expectation::Varies;
+            match &tried.0 {
+                Verdict::Passed if varies => often.held += 1,
+                Verdict::Failed(_) if varies => {}
+                _ => break self.judge(planned, tried),
+            }
+            often.tries += 1;
+            if often.tries >= self.options.tries.max(1) {
+                break (Verdict::Varied(often), None);
+            }
+        };
+        let (outcome, frequency) = match &verdict {
+            Verdict::Passed => (Outcome::Passed, None),
+            Verdict::Failed(_) | Verdict::Broken(_) => (Outcome::Failed, None),
+            Verdict::FailedAsExpected => (Outcome::ExpectedFailure, None),
+            Verdict::Varied(often) => (Outcome::Varied, Some(*often)),
+            Verdict::Interrupted => (Outcome::NotRun, None),
+        };
+        self.emitter.emit(What::ScenarioFinished {
+            scenario: index,
+            outcome,
+            millis: millis(started),
+            failure: own_failure,
+            frequency,
+        });
+        verdict
+    }
+
+    /// What a try means for a scenario that must fail.
+    fn judge(&self, planned: &PlannedScenario, tried: Tried) -> (Verdict, Option<Failure>) {
+        let Expectation::Fails(number) = expectation::of(&planned.scenario.tags) else {
+            return (tried.0, tried.1);
+        };
+        match tried {
+            // Only what it asserts is expected to be wrong: not that a node comes up, nor that nothing is left.
+            Tried(Verdict::Failed(_), None, true) => (Verdict::FailedAsExpected, None),
+            Tried(Verdict::Passed, _, _) => {
+                let mended = Failure::new(format!(
+                    "mended upstream: take the tag @expected-fail:{number} away"
+                ))
+                .versus("a failure, as reported", "every step passed");
+                (Verdict::Failed(mended.clone()), Some(mended))
+            }
+            Tried(verdict, failure, _) => (verdict, failure),
+        }
+    }
+
+    /// Runs a scenario once.
+    async fn attempt(
+        &self,
+        index: usize,
+        planned: &PlannedScenario,
+        testbed: &Arc<dyn Testbed>,
+        namespace: String,
+        stop: watch::Receiver<bool>,
+    ) -> Tried {
+        let mut asserted = false;
         self.emitter.emit(What::ScenarioStarted { scenario: index });
         let step_now = Rc::new(std::cell::Cell::new(0));
         let tell: Rc<dyn Fn(&str)> = {
@@ -247,7 +325,6 @@ impl Runner {
                 });
             })
         };
-        let namespace = namespace_of(index, &planned.scenario.name, &self.options.suffix);
         let mut world = World::new(Arc::clone(testbed), namespace, tell);
         let (mut verdict, mut own_failure) = (Verdict::Passed, None);
         if let Err(failure) = world.open().await {
@@ -303,6 +380,7 @@ impl Runner {
                 Ok(()) => self.step_finished(index, step, Outcome::Passed, took, None),
                 Err(failure) => {
                     self.step_finished(index, step, Outcome::Failed, took, Some(failure.clone()));
+                    asserted = def.kind == Kind::Then;
                     verdict = Verdict::Failed(failure);
                 }
             }
@@ -316,13 +394,12 @@ impl Runner {
             broken = testbed.check().await.err().map(|error| error.message);
         }
         if let Some(message) = broken {
-            self.finished(index, Outcome::Failed, started, own_failure);
-            return Verdict::Broken(message);
+            return Tried(Verdict::Broken(message), own_failure, false);
         }
         let keep = self.options.keep_on_failure && matches!(verdict, Verdict::Failed(_));
         if !keep
             && verdict != Verdict::Interrupted
-            && let Err(failure) = teardown(testbed.as_ref(), world.namespace(), &world.nodes).await
+            && let Err(failure) = teardown(testbed.as_ref(), &mut world).await
             // A scenario that failed before has said what matters; one that passed has left something behind.
             && verdict == Verdict::Passed
         {
@@ -331,13 +408,7 @@ impl Runner {
             verdict = Verdict::Failed(failure.clone());
             own_failure = Some(failure);
         }
-        let outcome = match &verdict {
-            Verdict::Passed => Outcome::Passed,
-            Verdict::Failed(_) | Verdict::Broken(_) => Outcome::Failed,
-            Verdict::Interrupted => Outcome::NotRun,
-        };
-        self.finished(index, outcome, started, own_failure);
-        verdict
+        Tried(verdict, own_failure, asserted)
     }
 
     fn step_finished(
@@ -353,21 +424,6 @@ impl Runner {
             step,
             outcome,
             millis,
-            failure,
-        });
-    }
-
-    fn finished(
-        &self,
-        scenario: usize,
-        outcome: Outcome,
-        started: Instant,
-        failure: Option<Failure>,
-    ) {
-        self.emitter.emit(What::ScenarioFinished {
-            scenario,
-            outcome,
-            millis: millis(started),
             failure,
         });
     }
@@ -398,11 +454,10 @@ impl Runner {
 }
 
 /// Ends all pods of the namespace, waits until their devices are free and the cards are clean, and drops the namespace.
-async fn teardown(
-    testbed: &dyn Testbed,
-    namespace: &str,
-    nodes: &[NodeWish],
-) -> Result<(), Failure> {
+async fn teardown(testbed: &dyn Testbed, world: &mut World) -> Result<(), Failure> {
+    // First, since a Deployment would make its pods anew and a taint would keep them away from whoever comes next.
+    let taken_back = world.take_all_back().await;
+    let (namespace, nodes) = (world.namespace(), &world.nodes);
     let pods: Api<Pod> = Api::namespaced(testbed.client(), namespace);
     let api = |what: &str, error: &kube::Error| {
         Failure::new(format!("tear-down: cannot {what}: {error}"))
@@ -476,7 +531,8 @@ async fn teardown(
             Failure::new("the scenario leaves something behind")
                 .versus("no pod, no allocated device, no GPU instance", seen)
         })
-    })
+    })?;
+    taken_back
 }
 
 /// Returns once somebody wants to stop; never where nobody can.

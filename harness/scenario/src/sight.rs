@@ -77,10 +77,14 @@ fn state(pod: &Pod) -> State {
     if pod.metadata.deletion_timestamp.is_some() || phase == "Succeeded" {
         return State::Ending;
     }
-    let container = status.container_statuses.iter().flatten().next();
-    let condition = container
-        .and_then(|container| container.state.clone())
-        .unwrap_or_default();
+    // The first that does not run speaks for all.
+    let container = status
+        .container_statuses
+        .iter()
+        .flatten()
+        .filter_map(|container| container.state.clone())
+        .min_by_key(|state| state.running.is_some());
+    let condition = container.unwrap_or_default();
     if phase == "Failed" {
         let ended = condition.terminated.map(|ended| {
             format!(

@@ -13,12 +13,29 @@ pub struct SourceFile {
     pub id: String,
     /// Whole text, ending in a newline.
     pub text: String,
+    /// Its folder: manifests that it names lie there.
+    pub folder: PathBuf,
 }
 
 impl SourceFile {
     /// A file from its text.
     #[must_use]
     pub fn new(shown: impl Into<String>, text: impl Into<String>) -> Arc<Self> {
+        let shown = shown.into();
+        let folder = Path::new(&shown)
+            .parent()
+            .unwrap_or(Path::new(""))
+            .to_owned();
+        Self::within(folder, shown, text)
+    }
+
+    /// The same, where its folder is not what `shown` says.
+    #[must_use]
+    pub fn within(
+        folder: impl Into<PathBuf>,
+        shown: impl Into<String>,
+        text: impl Into<String>,
+    ) -> Arc<Self> {
         let shown = shown.into();
         let mut text = text.into();
         if !text.ends_with('\n') {
@@ -28,7 +45,22 @@ impl SourceFile {
             id: id_of(&shown),
             shown,
             text,
+            folder: folder.into(),
         })
+    }
+
+    /// Place of line `number` (from 1) without its indentation.
+    #[must_use]
+    pub fn line_span(&self, number: usize) -> (usize, usize) {
+        let mut start = 0;
+        for (at, line) in self.text.split_inclusive('\n').enumerate() {
+            if at + 1 == number {
+                let indent = line.len() - line.trim_start().len();
+                return (start + indent.min(line.len() - 1), line.trim().len().max(1));
+            }
+            start += line.len();
+        }
+        (0, 1)
     }
 
     /// Line (from 1) that holds byte `offset`.

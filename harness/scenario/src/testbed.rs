@@ -115,6 +115,19 @@ impl NodeCards {
     }
 }
 
+/// What befalls a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NodeEvent {
+    /// The driver is killed and stays dead.
+    DriverKilled,
+    /// The driver starts again, after it was killed.
+    DriverRevived,
+    /// The driver is ended and started again.
+    DriverRestarted,
+    /// The kubelet is ended and started again; pods go on meanwhile.
+    KubeletRestarted,
+}
+
 /// What a program in a pod printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExecOutput {
@@ -179,11 +192,12 @@ pub trait Testbed: Send + Sync {
     /// What NVML says on each node now.
     fn cards(&self) -> LocalBoxFuture<'_, Result<Vec<NodeCards>, TestbedError>>;
 
-    /// Runs a program in the only container of a pod, through the kubelet.
+    /// Runs a program in a container of a pod, the only one where none is named, through the kubelet.
     fn exec<'a>(
         &'a self,
         namespace: &'a str,
         pod: &'a str,
+        container: Option<&'a str>,
         argv: &'a [&'a str],
     ) -> LocalBoxFuture<'a, Result<ExecOutput, TestbedError>>;
 
@@ -193,6 +207,13 @@ pub trait Testbed: Send + Sync {
         node: &'a str,
         argv: &'a [&'a str],
     ) -> LocalBoxFuture<'a, Result<ExecOutput, TestbedError>>;
+
+    /// Lets something befall a node, and returns when it is over.
+    fn befall<'a>(
+        &'a self,
+        node: &'a str,
+        event: NodeEvent,
+    ) -> LocalBoxFuture<'a, Result<(), TestbedError>>;
 
     /// Writes what is known below the API (component logs, driver state) into `folder`.
     fn evidence<'a>(&'a self, folder: &'a Path) -> LocalBoxFuture<'a, Result<(), TestbedError>>;

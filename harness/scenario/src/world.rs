@@ -13,6 +13,7 @@ use report::Failure;
 use serde_json::json;
 
 use crate::allocation::{self, PublishedPool};
+use crate::applied::Applied;
 use crate::sight::{PodSight, Sight};
 use crate::testbed::{NodeCards, NodeWish, Testbed, TestbedError};
 use crate::wait::{Probe, until};
@@ -20,7 +21,7 @@ use crate::wait::{Probe, until};
 /// Image of the test pods; the cluster brings it.
 const IMAGE: &str = "sliceproof.local/gpu-test:1";
 /// Label of every object that a scenario makes.
-const LABEL: &str = "sliceproof.local/scenario";
+pub(crate) const LABEL: &str = "sliceproof.local/scenario";
 
 /// What a pod asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +34,8 @@ pub(crate) enum Ask {
     Class(String),
     /// One of an extended resource, without a claim.
     Resource(String),
+    /// What the scenario has written out itself.
+    Own,
 }
 
 impl Ask {
@@ -42,6 +45,7 @@ impl Ask {
             Self::WholeCard => "a whole card".to_owned(),
             Self::Class(class) => format!("any of {class}"),
             Self::Resource(resource) => resource.clone(),
+            Self::Own => "what its manifest says".to_owned(),
         }
     }
 
@@ -50,6 +54,7 @@ impl Ask {
             Self::Profile(_) => "mig.nvidia.com",
             Self::WholeCard => "gpu.nvidia.com",
             Self::Class(class) | Self::Resource(class) => class,
+            Self::Own => "",
         }
     }
 
@@ -58,6 +63,7 @@ impl Ask {
             Self::Profile(profile) => format!("one-{profile}"),
             Self::WholeCard => "whole-card".to_owned(),
             Self::Class(class) | Self::Resource(class) => format!("any-{class}"),
+            Self::Own => "own".to_owned(),
         };
         name.to_lowercase()
             .chars()
@@ -87,6 +93,10 @@ pub struct World {
     pub(crate) nodes: Vec<NodeWish>,
     /// Pods that the last assertion found waiting.
     pub(crate) waiting: Vec<String>,
+    /// Objects that manifests of the scenario made.
+    pub(crate) applied: Vec<Applied>,
+    /// What the API server said of a manifest that was tried.
+    pub(crate) tried: Option<Result<(), String>>,
     /// Why the cluster can do nothing more.
     broken: RefCell<Option<String>>,
 }
@@ -105,6 +115,8 @@ impl World {
             templates: Vec::new(),
             nodes: Vec::new(),
             waiting: Vec::new(),
+            applied: Vec::new(),
+            tried: None,
             broken: RefCell::default(),
         }
     }
@@ -269,26 +281,68 @@ impl World {
             self.templates.push(template.clone());
         }
         let claims = json!([{ "name": "gpu", "resourceClaimTemplateName": template }]);
-        let resources = json!({ "claims": [{ "name": "gpu" }] });
-        self.pod(ask, before, claims, resources, load).await
+        self.pod(None, ask, before, claims, load).await
+    }
+
+    /// Creates a pod with a claim for `devices`, the `spec.devices` of a ResourceClaim. A nameless one is numbered.
+    pub(crate) async fn claim_devices(
+        &mut self,
+        pod: Option<&str>,
+        devices: &serde_json::Value,
+    ) -> Result<(), Failure> {
+        let pod = pod.map_or_else(|| self.next_pod(), str::to_owned);
+        // By way of the manifests: an API server that is strict finds what is mistyped.
+        let template = json!({
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceClaimTemplate",
+            "metadata": { "name": pod },
+            "spec": { "spec": { "devices": devices } }
+        });
+        self.apply(&[template]).await?;
+        let claims = json!([{ "name": "gpu", "resourceClaimTemplateName": pod }]);
+        self.pod(Some(&pod), Ask::Own, None, claims, None).await
+    }
+
+    /// Creates a pod that uses claims of the namespace by their names.
+    pub(crate) async fn use_claims(&mut self, pod: &str, claims: &[&str]) -> Result<(), Failure> {
+        let claims: Vec<serde_json::Value> = claims
+            .iter()
+            .enumerate()
+            .map(|(at, claim)| json!({ "name": format!("gpu-{at}"), "resourceClaimName": claim }))
+            .collect();
+        self.pod(Some(pod), Ask::Own, None, json!(claims), None)
+            .await
+    }
+
+    fn next_pod(&self) -> String {
+        format!("pod-{}", self.made.len() + 1)
     }
 
     /// Creates a pod that asks for one of an extended resource; does not wait for anything.
     pub(crate) async fn ask(&mut self, resource: &str) -> Result<(), Failure> {
-        let resources = json!({ "limits": { resource: "1" } });
         let ask = Ask::Resource(resource.to_owned());
-        self.pod(ask, None, json!([]), resources, None).await
+        self.pod(None, ask, None, json!([]), None).await
     }
 
     async fn pod(
         &mut self,
+        name: Option<&str>,
         ask: Ask,
         before: Option<Vec<(String, String)>>,
         claims: serde_json::Value,
-        resources: serde_json::Value,
         load: Option<&str>,
     ) -> Result<(), Failure> {
-        let name = format!("pod-{}", self.made.len() + 1);
+        let name = name.map_or_else(|| self.next_pod(), str::to_owned);
+        let used: Vec<serde_json::Value> = claims
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|claim| json!({ "name": claim["name"] }))
+            .collect();
+        let resources = match &ask {
+            Ask::Resource(resource) => json!({ "limits": { resource.as_str(): "1" } }),
+            _ => json!({ "claims": used }),
+        };
         let annotations = match load {
             Some(load) => json!({ LOAD_ANNOTATION: load }),
             None => json!({}),

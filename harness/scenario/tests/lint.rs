@@ -12,10 +12,10 @@ use std::sync::Arc;
 use scenario::{Filter, LoadError, Plan, SourceFile, registry, render};
 
 fn bad(name: &str) -> Arc<SourceFile> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/bad")
-        .join(format!("{name}.feature"));
-    SourceFile::new(
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad");
+    let path = folder.join(format!("{name}.feature"));
+    SourceFile::within(
+        "tests/bad",
         format!("bad/{name}.feature"),
         std::fs::read_to_string(path).expect("a fixture"),
     )
@@ -65,6 +65,26 @@ fn scenarios_that_assert_nothing_and_names_that_are_there_twice() {
 #[test]
 fn needs_that_nobody_knows() {
     snapshot("needs");
+}
+
+#[test]
+fn expectations_that_are_none() {
+    snapshot("expectations");
+}
+
+#[test]
+fn only_what_is_expected_to_fail_can_be_selected() {
+    let text = "Feature: f\n  @expected-fail:kubernetes-1\n  Scenario: one\n    Then 1 pod runs\n\n  Scenario: two\n    Then 1 pod runs\n";
+    let file = SourceFile::new("scenarios/x/y.feature", text);
+    let filter = Filter::default().only_expected_failures(true);
+    let plan = Plan::of(&registry(), &[file], &filter).expect("a plan");
+    assert_eq!(plan.scenarios.len(), 1);
+    assert_eq!(plan.scenarios[0].scenario.name, "one");
+}
+
+#[test]
+fn manifests_that_are_missing_or_no_manifests() {
+    snapshot("manifests");
 }
 
 #[test]
@@ -145,7 +165,9 @@ fn every_step_is_documented_and_its_example_is_one() {
                 _ => "    Then 1 pod runs\n",
             }
         );
-        let file = SourceFile::new("example.feature", text);
+        // Manifests that examples name lie beside the scenarios that use them.
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/sharing");
+        let file = SourceFile::within(folder, "example.feature", text);
         match Plan::of(&steps, &[file], &Filter::default()) {
             Ok(_) => {}
             Err(LoadError::Findings(findings)) => {

@@ -42,8 +42,9 @@ impl Kept {
 
 fn ours(name: Option<&str>) -> Plan {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
-    // A hollow node has no device plugin and no nvidia-smi.
-    let filter = Filter::parse(Some("not (@device-plugin or @load)"), name).expect("a filter");
+    // What a hollow cluster knows: pods that claim one partition or card each.
+    let hollow = "(@partitioning or @allocation) and not @own-claims";
+    let filter = Filter::parse(Some(hollow), name).expect("a filter");
     Plan::load(&registry(), &[root], &filter).expect("a plan")
 }
 
@@ -76,6 +77,7 @@ fn run(
             .map(scenario::PlannedScenario::for_report)
             .collect(),
         unselected: plan.unselected,
+        unplayed: plan.unplayed.clone(),
     }));
     let runner = Runner::new(
         Rc::new(registry()),
@@ -344,6 +346,66 @@ fn what_needs_another_gate_is_left_out_with_the_reason_and_the_rest_runs() {
 
     let (end, _) = run(&both, &hollow, Options::default(), &never());
     assert_eq!(end, RunEnd::Passed);
+}
+
+#[test]
+fn what_must_fail_is_not_red_and_what_no_longer_fails_is() {
+    let scenario = |name: &str, last: &str| {
+        format!(
+            "\n  @expected-fail:kubernetes-1\n  Scenario: {name}\n    When a pod claims one \"1g.5gb\"\n    {last}\n"
+        )
+    };
+    let play = |feature: &str, lie: Lie| {
+        run(
+            &text(feature),
+            &Hollow::new(lie),
+            Options::default(),
+            &never(),
+        )
+    };
+    let wrong = format!("{ONE}{}", scenario("wrong", "Then 2 pods run"));
+    let (end, results) = play(&wrong, Lie::Nothing);
+    assert_eq!((end, results.totals.expected_failures), (RunEnd::Passed, 1));
+    assert_eq!(results.scenarios[0].note().as_deref(), Some("kubernetes-1"));
+
+    let mended = format!("{ONE}{}", scenario("mended", "Then 1 pod runs"));
+    let (end, results) = play(&mended, Lie::Nothing);
+    assert_eq!((end, results.totals.failed), (RunEnd::Failed, 1));
+    let (_, failure) = results.scenarios[0].why().expect("a reason");
+    assert!(failure.summary.contains("mended upstream"), "{failure:?}");
+
+    // What it does before it asserts must hold, and it may leave nothing behind.
+    let early = format!(
+        "{ONE}\n  @expected-fail:kubernetes-1\n  Scenario: early\n    When the driver on the node is killed\n    Then 1 pod runs\n"
+    );
+    let (end, results) = play(&early, Lie::Nothing);
+    assert_eq!((end, results.totals.failed), (RunEnd::Failed, 1));
+    let (end, _) = play(&mended, Lie::Leaves);
+    assert_eq!(end, RunEnd::Failed);
+}
+
+#[test]
+fn what_is_not_deterministic_is_tried_and_never_red() {
+    let feature = format!(
+        "{ONE}\n  @nondeterministic\n  Scenario: racy\n    When a pod claims one \"1g.5gb\"\n    Then 1 pod runs\n"
+    );
+    let options = || Options {
+        tries: 2,
+        ..Options::default()
+    };
+    let often = |lie: Lie| {
+        let hollow = Hollow::new(lie);
+        let (end, results) = run(&text(&feature), &hollow, options(), &never());
+        assert_eq!(end, RunEnd::Passed, "{lie:?}");
+        assert_eq!(results.totals.varied, 1, "{lie:?}");
+        assert_eq!(hollow.count("namespaces"), 0, "nothing is left");
+        let often = results.scenarios[0].frequency.expect("a frequency");
+        (often.held, often.tries)
+    };
+    assert_eq!(often(Lie::Nothing), (2, 2));
+    // One partition is left once; the card is made anew, and the second try is clean.
+    assert_eq!(often(Lie::Leaves), (0, 2));
+    assert_eq!(often(Lie::NoImage), (0, 2));
 }
 
 #[test]

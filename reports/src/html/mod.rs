@@ -30,6 +30,7 @@ struct Scenario<'a> {
     stray: bool,
     steps: Vec<Step<'a>>,
     failure: Vec<String>,
+    note: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -158,6 +159,7 @@ fn scenario(index: usize, record: &ScenarioResult) -> Scenario<'_> {
             .as_ref()
             .map(crate::Failure::lines)
             .unwrap_or_default(),
+        note: record.note(),
         record,
     }
 }
@@ -172,5 +174,7 @@ fn class(outcome: Outcome) -> &'static str {
         Outcome::Passed => "passed",
         Outcome::Failed => "failed",
         Outcome::NotRun => "not-run",
+        Outcome::ExpectedFailure => "expected-failure",
+        Outcome::Varied => "varied",
     }
 }

@@ -112,6 +112,7 @@ impl NodePrograms {
             "logs",
             "bin",
             "var/lib/kubelet/plugins_registry",
+            "var/lib/kubelet/device-plugins",
             "var/lib/containerd",
             "var/log",
             "var/tmp",

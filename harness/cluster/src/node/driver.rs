@@ -13,6 +13,7 @@ use crate::{
 };
 
 const DRIVER: &str = "gpu-kubelet-plugin";
+const KUBELET: &str = "kubelet";
 pub(crate) const DEVICE_PLUGIN: &str = "nvidia-device-plugin";
 
 /// What the kubelet's log says of a device plugin that registers, once for each resource.
@@ -37,6 +38,26 @@ impl Node {
         self.stop_driver().await?;
         let started = self.start_driver().await?;
         self.driver_registered(started, &Waiter::new(&Silent)).await
+    }
+
+    /// Kills the driver, as the kernel does with a process that has no memory left: its sockets stay behind.
+    pub async fn kill_driver(&self) -> Result<()> {
+        self.control.stop(DRIVER, Duration::ZERO).await
+    }
+
+    /// Starts a driver that was killed, and returns when the kubelet has registered it anew.
+    pub async fn revive_driver(&self) -> Result<()> {
+        let started = self.start_driver().await?;
+        self.driver_registered(started, &Waiter::new(&Silent)).await
+    }
+
+    /// Ends the kubelet and starts it again; pods go on meanwhile. Returns when it has registered the driver.
+    pub async fn restart_kubelet(&self) -> Result<()> {
+        self.control.stop(KUBELET, GRACE).await?;
+        let log_length = fs::metadata(self.log(KUBELET)).map_or(0, |m| m.len());
+        self.control.start(self.launch(KUBELET)?).await?;
+        self.driver_registered(Started { log_length }, &Waiter::new(&Silent))
+            .await
     }
 
     /// By SIGTERM, on which it removes its sockets.

@@ -7,6 +7,7 @@ use gherkin::StepType;
 use oracle::Gate;
 
 use crate::document::{Feature, Scenario};
+use crate::expectation;
 use crate::finding::Finding;
 use crate::gates;
 use crate::source::SourceFile;
@@ -31,6 +32,7 @@ pub(crate) fn features(features: &[Feature]) -> Vec<Finding> {
         }
     }
     findings.extend(features.iter().flat_map(needs));
+    findings.extend(features.iter().flat_map(expectations));
     findings.extend(duplicates(features));
     findings
 }
@@ -93,6 +95,38 @@ fn needs(feature: &Feature) -> Vec<Finding> {
             }
         })
         .collect()
+}
+
+/// Tags that mean to say what a scenario comes to, and say it wrong, would change nothing. Once for a feature, too.
+fn expectations(feature: &Feature) -> Vec<Finding> {
+    let mut told: BTreeMap<&str, Finding> = BTreeMap::new();
+    for scenario in &feature.scenarios {
+        let finding = |message: String, help: String| {
+            Finding::new("wrong-expectation", &scenario.file, scenario.span, message)
+                .label("tagged so, or its feature is")
+                .help(help)
+        };
+        for tag in &scenario.tags {
+            if let Some(help) = expectation::wrong(tag) {
+                let message = format!(
+                    "the tag {tag} of the scenario {:?} means nothing",
+                    scenario.name
+                );
+                told.entry(tag).or_insert_with(|| finding(message, help));
+            }
+        }
+        let both = [expectation::EXPECTED_FAIL, expectation::NONDETERMINISTIC];
+        if both
+            .iter()
+            .all(|mark| scenario.tags.iter().any(|tag| tag.starts_with(mark)))
+        {
+            let message = format!("the scenario {:?} must fail and may hold", scenario.name);
+            let help = "keep one of @expected-fail and @nondeterministic".to_owned();
+            told.entry(&scenario.id)
+                .or_insert_with(|| finding(message, help));
+        }
+    }
+    told.into_values().collect()
 }
 
 fn duplicates(features: &[Feature]) -> Vec<Finding> {

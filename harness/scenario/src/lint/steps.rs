@@ -6,6 +6,7 @@ use gherkin::StepType;
 
 use crate::document::{Block, Step};
 use crate::finding::Finding;
+use crate::manifest;
 use crate::registry::{Args, BlockWish, Kind, Registry, StepDef};
 use crate::source::SourceFile;
 
@@ -49,6 +50,10 @@ pub(crate) fn bind<'r>(
             findings.push(wrong_value(file, step, value, &wrong));
         }
     }
+    match manifests(file, step, def, &args) {
+        Ok(objects) => args.objects = objects,
+        Err(finding) => findings.push(*finding),
+    }
     if let (Some(Block::Table { header, rows }), BlockWish::Table(columns)) =
         (&step.block, &def.block)
     {
@@ -76,17 +81,80 @@ pub(crate) fn bind<'r>(
     }
 }
 
+/// The objects that the step names or holds.
+fn manifests(
+    file: &Arc<SourceFile>,
+    step: &Step,
+    def: &StepDef,
+    args: &Args,
+) -> Result<Vec<serde_json::Value>, Box<Finding>> {
+    let mut objects = Vec::new();
+    for (_, value) in args.named().filter(|(name, _)| *name == "manifest") {
+        let name = crate::parameters::unquote(value);
+        let path = file.folder.join(name);
+        match manifest::file(&path) {
+            Ok(found) => objects.extend(found),
+            Err(wrong) => {
+                let place = match wrong.line {
+                    0 => name.to_owned(),
+                    line => format!("{name}:{line}"),
+                };
+                let span = value_span(file, step, name);
+                let finding = Finding::new(
+                    "bad-manifest",
+                    file,
+                    span,
+                    format!("{place}: {}", wrong.message),
+                );
+                return Err(Box::new(finding.label("named here").help(format!(
+                    "the path is taken from the folder of the feature file: {}",
+                    path.display()
+                ))));
+            }
+        }
+    }
+    let Some(Block::Doc(text)) = &step.block else {
+        return Ok(objects);
+    };
+    let found = match def.block {
+        BlockWish::Manifest => manifest::objects(text),
+        BlockWish::Devices => manifest::devices(text).map(|devices| vec![devices]),
+        _ => return Ok(objects),
+    };
+    match found {
+        Ok(found) => objects.extend(found),
+        Err(wrong) => {
+            // The doc string begins below its fence, which stands below the step.
+            let span = match wrong.line {
+                0 => step.span,
+                line => file.line_span(step.line + 1 + line),
+            };
+            return Err(Box::new(Finding::new(
+                "bad-manifest",
+                file,
+                span,
+                wrong.message,
+            )));
+        }
+    }
+    Ok(objects)
+}
+
+/// The value itself, in the line or in the table below it; a value out of Examples is not there literally.
+fn value_span(file: &Arc<SourceFile>, step: &Step, value: &str) -> (usize, usize) {
+    let from = step.span.0;
+    file.text[from..]
+        .find(value)
+        .map_or(step.span, |at| (from + at, value.len().max(1)))
+}
+
 fn wrong_value(
     file: &Arc<SourceFile>,
     step: &Step,
     value: &str,
     wrong: &crate::parameters::Wrong,
 ) -> Finding {
-    // Point at the value itself, in the line or in the table below it; a value out of Examples is not there literally.
-    let from = step.span.0;
-    let span = file.text[from..]
-        .find(value)
-        .map_or(step.span, |at| (from + at, value.len().max(1)));
+    let span = value_span(file, step, value);
     Finding::new("bad-value", file, span, wrong.message.clone())
         .label(wrong.label.clone())
         .help(wrong.help.clone())
@@ -115,11 +183,14 @@ fn block(file: &Arc<SourceFile>, step: &Step, def: &StepDef) -> Option<Finding> 
             .help(format!("example:\n{}", def.example))
     };
     match (&def.block, &step.block) {
-        (BlockWish::None, None) | (BlockWish::Doc, Some(Block::Doc(_))) => None,
+        (BlockWish::None, None)
+        | (BlockWish::Doc | BlockWish::Manifest | BlockWish::Devices, Some(Block::Doc(_))) => None,
         (BlockWish::None, Some(_)) => Some(finding(
             "this step takes neither table nor doc string".to_owned(),
         )),
-        (BlockWish::Doc, _) => Some(finding("this step wants a doc string below it".to_owned())),
+        (BlockWish::Doc | BlockWish::Manifest | BlockWish::Devices, _) => {
+            Some(finding("this step wants a doc string below it".to_owned()))
+        }
         (BlockWish::Table(columns), Some(Block::Table { header, rows })) => {
             let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
             if rows.is_empty() {

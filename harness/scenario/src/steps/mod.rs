@@ -5,10 +5,15 @@
 pub(crate) mod card;
 pub(crate) mod catalogue;
 mod device_plugin;
+mod layout;
+mod life;
 mod load;
+mod manifest;
+mod named;
 mod node;
 mod order;
 mod pod;
+mod status;
 
 use crate::registry::Registry;
 
@@ -24,5 +29,10 @@ pub fn registry() -> Registry {
     order::register(&mut steps);
     device_plugin::register(&mut steps);
     load::register(&mut steps);
+    manifest::register(&mut steps);
+    named::register(&mut steps);
+    layout::register(&mut steps);
+    life::register(&mut steps);
+    status::register(&mut steps);
     steps
 }

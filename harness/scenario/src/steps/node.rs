@@ -2,17 +2,21 @@
 
 use std::time::Duration;
 
+use cluster::{MigStrategy, Offer};
+use gpu_model::Catalog;
 use report::Failure;
 
 use super::device_plugin;
 use crate::allocation::{Named, PublishedPool, named};
-use crate::registry::{Args, Kind, Registry, StepResult};
+use crate::registry::{Args, BlockWish, Kind, Registry, StepResult};
 use crate::testbed::NodeWish;
 use crate::wait::{Probe, in_vain};
 use crate::world::World;
 
 const PARTITIONABLE: &str = "a node with {count} {model} in MIG mode";
 const PLAIN: &str = "a node with {count} {model}";
+const BESIDE: &str = "a node with {count} {model} in MIG mode and {count} {model}";
+const NODES: &str = "these nodes:";
 
 pub(super) fn register(steps: &mut Registry) {
     // Making a node takes as long as a kubelet, a container runtime and a driver need to start.
@@ -26,6 +30,23 @@ pub(super) fn register(steps: &mut Registry) {
         .add(Kind::Given, PLAIN, |world, args| Box::pin(a_node(world, args, false)))
         .doc("The cluster has one node with these cards, MIG mode off, and its driver has published them.")
         .example("Given a node with 1 \"H100-SXM5-80GB\"")
+        .timeout(limit);
+    steps
+        .add(Kind::Given, BESIDE, |world, args| Box::pin(beside(world, args)))
+        .doc("The cluster has one node with these cards, those of the second model beside those of the first; MIG mode is on on every card that has it, so the second model is one without.")
+        .example("Given a node with 1 \"A100-SXM4-40GB\" in MIG mode and 1 \"L40S\"")
+        .timeout(limit);
+    steps
+        .add(Kind::Given, NODES, |world, args| Box::pin(these(world, args)))
+        .doc("The cluster has exactly these nodes, a row for each kind of card on them. MIG mode is on or off for a whole node, and its cards are offered by the \"DRA driver\" or the \"device plugin\".")
+        .block(BlockWish::Table(&[
+            ("node", "name"),
+            ("cards", "count"),
+            ("model", "model"),
+            ("MIG", "onoff"),
+            ("offered by", "offer"),
+        ]))
+        .example("Given these nodes:\n  | node   | cards | model          | MIG | offered by    |\n  | node-1 | 1     | A100-SXM4-40GB | on  | DRA driver    |\n  | node-2 | 2     | A100-SXM4-40GB | off | device plugin |")
         .timeout(limit);
     steps
         .add(
@@ -58,6 +79,8 @@ pub(crate) fn nodes_of(expression: &str, args: &Args) -> Option<Vec<NodeWish>> {
     match expression {
         PARTITIONABLE => Some(wish(args, true)),
         PLAIN => Some(wish(args, false)),
+        BESIDE => Some(two_models(args)),
+        NODES => Some(table(args)),
         other => device_plugin::nodes_of(other, args),
     }
 }
@@ -70,6 +93,61 @@ pub(super) fn wish(args: &Args, mig: bool) -> Vec<NodeWish> {
         cut: Vec::new(),
         offer: cluster::Offer::default(),
     }]
+}
+
+fn two_models(args: &Args) -> Vec<NodeWish> {
+    let mut nodes = wish(args, true);
+    let models = args.texts("model").into_iter().map(str::to_owned);
+    for node in &mut nodes {
+        node.cards = models.clone().zip(args.counts()).collect();
+    }
+    nodes
+}
+
+async fn beside(world: &mut World, args: &Args) -> StepResult {
+    let second = args.texts("model").get(1).copied().unwrap_or_default();
+    let mig = Catalog::builtin()
+        .model(second)
+        .is_ok_and(|model| model.spec().mig.is_some());
+    if mig {
+        return Err(
+            Failure::new(format!("{second} has MIG mode, too, and it would be on"))
+                .help("name a card without MIG second, as \"L40S\""),
+        );
+    }
+    world.shape(two_models(args)).await
+}
+
+fn table(args: &Args) -> Vec<NodeWish> {
+    let mut nodes: Vec<NodeWish> = Vec::new();
+    let cards = args
+        .column("cards")
+        .into_iter()
+        .map(|count| count.parse().unwrap_or(0));
+    let cards: Vec<(String, usize)> = args.column("model").into_iter().zip(cards).collect();
+    let (mig, offers) = (args.column("MIG"), args.column("offered by"));
+    for (at, name) in args.column("node").into_iter().enumerate() {
+        let cards = cards[at].clone();
+        if let Some(node) = nodes.iter_mut().find(|node| node.name == name) {
+            node.cards.push(cards);
+            continue;
+        }
+        nodes.push(NodeWish {
+            name,
+            cards: vec![cards],
+            mig: mig[at] == "on",
+            cut: Vec::new(),
+            offer: match offers[at].as_str() {
+                "device plugin" => Offer::DevicePlugin(MigStrategy::None),
+                _ => Offer::DraDriver,
+            },
+        });
+    }
+    nodes
+}
+
+async fn these(world: &mut World, args: &Args) -> StepResult {
+    world.shape(table(args)).await
 }
 
 async fn a_node(world: &mut World, args: &Args, mig: bool) -> StepResult {

@@ -93,7 +93,7 @@ fn fits(ask: &Ask, device: &DeviceView) -> bool {
             "mig.nvidia.com" => device.kind() == "mig",
             _ => true,
         },
-        Ask::Resource(_) => false,
+        Ask::Resource(_) | Ask::Own => false,
     }
 }
 

@@ -143,7 +143,7 @@ async fn all_end(world: &mut World, _: &Args) -> StepResult {
 }
 
 /// Waits until nobody is on the way; fails where nothing will come of a pod.
-async fn settle(world: &World) -> Result<Sight, Failure> {
+pub(super) async fn settle(world: &World) -> Result<Sight, Failure> {
     world
         .until(UP, "every pod runs or has been refused", async || {
             let sight = world.look().await?;
@@ -316,7 +316,7 @@ async fn sees(world: &mut World, gpus: usize, migs: usize) -> StepResult {
             .versus("at least one running pod", sight.lines()));
     }
     let cards = world.cards().await?;
-    let listings = join_all(running.iter().map(|pod| listing(world, pod))).await;
+    let listings = join_all(running.iter().map(|pod| listing(world, pod, None))).await;
     let mut wrong = Vec::new();
     let mut owners: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for (pod, listing) in running.iter().zip(listings) {
@@ -356,7 +356,7 @@ async fn sees(world: &mut World, gpus: usize, migs: usize) -> StepResult {
             ));
         }
     }
-    for (uuid, pods) in owners.iter().filter(|(_, pods)| pods.len() > 1) {
+    for (uuid, pods) in owners.iter().filter(|(_, pods)| !together(&sight, pods)) {
         wrong.push(format!("{uuid} is seen by {}", pods.join(" and ")));
     }
     if wrong.is_empty() {
@@ -374,10 +374,14 @@ async fn sees(world: &mut World, gpus: usize, migs: usize) -> StepResult {
     )
 }
 
-async fn listing(world: &World, pod: &str) -> Result<Listing, Failure> {
+pub(super) async fn listing(
+    world: &World,
+    pod: &str,
+    container: Option<&str>,
+) -> Result<Listing, Failure> {
     let output = world
         .testbed()
-        .exec(world.namespace(), pod, &["nvidia-smi", "-L"])
+        .exec(world.namespace(), pod, container, &["nvidia-smi", "-L"])
         .await
         .map_err(|error| Failure::new(format!("cannot run nvidia-smi -L in {pod}: {error}")))?;
     if output.code.is_some_and(|code| code != 0) {
@@ -439,6 +443,21 @@ fn on_cards(nodes: &[NodeCards]) -> Vec<String> {
             parts.chain([card.uuid.clone()])
         })
         .collect()
+}
+
+/// Pods that may see the same device: they share a claim, or look on by admin access.
+fn together(sight: &Sight, pods: &[&str]) -> bool {
+    let looks_on = |pod: &str| sight.devices_of(pod).iter().any(|held| held.admin);
+    let claims = |pod: &str| -> Vec<String> {
+        let held = sight.devices_of(pod);
+        held.iter().map(|held| held.claim.clone()).collect()
+    };
+    let mut others = pods.iter().filter(|pod| !looks_on(pod));
+    let Some(first) = others.next() else {
+        return true;
+    };
+    let first = claims(first);
+    others.all(|pod| claims(pod).iter().any(|claim| first.contains(claim)))
 }
 
 fn or_nothing(uuids: &[String]) -> String {

@@ -15,7 +15,7 @@ use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use gpu_model::Machine;
 use report::{Environment, EnvironmentKind};
-use scenario::{ExecOutput, NodeCards, NodeWish, Testbed, TestbedError};
+use scenario::{ExecOutput, NodeCards, NodeEvent, NodeWish, Testbed, TestbedError};
 use serde_json::Value;
 
 /// How the hollow cluster is wrong.
@@ -134,6 +134,7 @@ impl Testbed for Hollow {
         &'a self,
         namespace: &'a str,
         pod: &'a str,
+        _: Option<&'a str>,
         argv: &'a [&'a str],
     ) -> LocalBoxFuture<'a, Result<ExecOutput, TestbedError>> {
         assert_eq!(argv, ["nvidia-smi", "-L"]);
@@ -156,6 +157,19 @@ impl Testbed for Hollow {
         async move {
             Err(TestbedError::new(format!(
                 "{node} is hollow: no program runs on it"
+            )))
+        }
+        .boxed_local()
+    }
+
+    fn befall<'a>(
+        &'a self,
+        node: &'a str,
+        event: NodeEvent,
+    ) -> LocalBoxFuture<'a, Result<(), TestbedError>> {
+        async move {
+            Err(TestbedError::new(format!(
+                "{node} is hollow: {event:?} is nothing to it"
             )))
         }
         .boxed_local()
