@@ -59,9 +59,10 @@ Feature: Pods of the old kind on DRA nodes
         selectors:
         - cel: {expression: 'device.driver == "gpu.nvidia.com" && device.attributes["gpu.nvidia.com"].type == "gpu"'}
       """
+    Then node "node-2" offers "1" of "nvidia.com/gpu"
     When 3 pods each ask for one "nvidia.com/gpu"
     Then 2 pods run
-    And 1 pod waits, and the scheduler says it "Insufficient nvidia.com/gpu"
+    And 1 pod waits, and the scheduler says it "nodes are available"
     And each running pod sees 1 GPU and no MIG device
     When a running pod ends
     Then the waiting pod runs within 45 seconds

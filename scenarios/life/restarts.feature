@@ -47,9 +47,9 @@ Feature: Drivers and kubelets that die and come back
     Then 1 pod runs, each on a partition of its own
     When the kubelet on the node is restarted
     Then pod "pod-1" keeps running for 3 seconds
-    And the node offers partitions of 1 card and no whole card
-    And claims, counters and the card agree
     When a pod claims one "2g.10gb"
-    Then 2 pods run, each on a partition of its own
+    Then pod "pod-2" runs within 90 seconds
+    And 2 pods run, each on a partition of its own
+    And claims, counters and the card agree
     When all pods end
     Then nothing is left behind on the node

@@ -52,7 +52,7 @@ pub(crate) fn wrong(tag: &str) -> Option<String> {
     }
     let meant = ["nondeterministic", "flaky", "racy"];
     let near = |word: &&str| strsim::damerau_levenshtein(&plain, word) <= 2;
-    (tag != NONDETERMINISTIC && meant.iter().any(|word| near(word)))
+    (tag != NONDETERMINISTIC && meant.iter().any(near))
         .then(|| "the tag is @nondeterministic".to_owned())
 }
 

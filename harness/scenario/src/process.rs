@@ -8,7 +8,7 @@ use std::path::Path;
 use cluster::{NodeShape, Running};
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
-use gpu_model::NodeSpec;
+use gpu_model::{NodeSpec, PlanFile, Refusal};
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, AttachParams, AttachedProcess};
 use report::Environment;
@@ -179,6 +179,8 @@ impl Testbed for ProcessCluster {
             let running = running.as_ref().ok_or_else(gone)?;
             let node = running.node(node).map_err(|error| wrapped(&error))?;
             let done = match event {
+                NodeEvent::FaultsArmed(plan) => return arm(&node, Some(&plan)),
+                NodeEvent::FaultsCleared => return arm(&node, None),
                 NodeEvent::DriverKilled => node.kill_driver().await,
                 NodeEvent::DriverRevived => node.revive_driver().await,
                 NodeEvent::DriverRestarted => node.restart_driver().await,
@@ -250,6 +252,22 @@ impl Testbed for ProcessCluster {
         }
         .boxed_local()
     }
+}
+
+/// Arms a plan of faults on the node's cards, or none.
+fn arm(node: &cluster::Node, plan: Option<&PlanFile>) -> Result<(), TestbedError> {
+    let store = node.store().map_err(|error| wrapped(&error))?;
+    let real = store.real();
+    let done = store.update(|machine, _| {
+        let next = match plan {
+            Some(plan) => machine.with_plan(plan, machine.now(real))?,
+            None => machine.disarmed(machine.now(real)),
+        };
+        Ok::<_, Refusal>((next, ()))
+    });
+    done.map_err(|error| {
+        TestbedError::new(format!("cannot arm faults on {}: {error}", node.name()))
+    })
 }
 
 async fn collect(mut attached: AttachedProcess) -> Result<ExecOutput, String> {

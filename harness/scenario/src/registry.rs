@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use cucumber_expressions::{Expression, SingleExpression};
 use futures::future::LocalBoxFuture;
+use gpu_model::PlanFile;
 use regex::Regex;
 use report::Failure;
 use serde_json::Value;
@@ -52,6 +53,8 @@ pub enum BlockWish {
     Manifest,
     /// A doc string that holds what a claim asks for: `spec.devices` of a ResourceClaim as YAML.
     Devices,
+    /// A doc string that holds a plan of faults, as `fakegpu fault` takes it.
+    Faults,
     /// A table with these columns; each is checked as the parameter named with it.
     Table(&'static [(&'static str, &'static str)]),
 }
@@ -122,6 +125,8 @@ impl StepDef {
 pub struct Args {
     values: Vec<(&'static str, String)>,
     pub(crate) block: Option<Block>,
+    /// The plan of faults that the step holds.
+    pub(crate) faults: Option<PlanFile>,
     /// Objects of the manifest that the step names or holds, or what its claim asks for.
     pub(crate) objects: Vec<Value>,
 }

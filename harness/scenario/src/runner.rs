@@ -17,7 +17,7 @@ use crate::plan::{Plan, PlannedScenario};
 use crate::registry::{Kind, Registry};
 use crate::steps::card::leftovers;
 use crate::steps::nodes_of;
-use crate::testbed::{NodeCards, NodeWish, Testbed, TestbedError};
+use crate::testbed::{NodeCards, NodeEvent, NodeWish, Testbed, TestbedError};
 use crate::wait::{Probe, in_vain, until};
 use crate::world::World;
 use crate::{evidence, picture};
@@ -457,6 +457,13 @@ impl Runner {
 async fn teardown(testbed: &dyn Testbed, world: &mut World) -> Result<(), Failure> {
     // First, since a Deployment would make its pods anew and a taint would keep them away from whoever comes next.
     let taken_back = world.take_all_back().await;
+    for node in std::mem::take(&mut world.faulty) {
+        // Nothing can be cleaned up while calls go wrong.
+        testbed
+            .befall(&node, NodeEvent::FaultsCleared)
+            .await
+            .map_err(|error| Failure::new(error.message))?;
+    }
     let (namespace, nodes) = (world.namespace(), &world.nodes);
     let pods: Api<Pod> = Api::namespaced(testbed.client(), namespace);
     let api = |what: &str, error: &kube::Error| {

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use futures::future::LocalBoxFuture;
+use gpu_model::PlanFile;
 use report::Failure;
 use serde::{Deserialize, Serialize};
 
@@ -116,8 +117,12 @@ impl NodeCards {
 }
 
 /// What befalls a node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NodeEvent {
+    /// Calls of NVML go wrong as this plan says, instead of the plan before.
+    FaultsArmed(Box<PlanFile>),
+    /// No call of NVML goes wrong any more.
+    FaultsCleared,
     /// The driver is killed and stays dead.
     DriverKilled,
     /// The driver starts again, after it was killed.

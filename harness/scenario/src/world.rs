@@ -95,6 +95,8 @@ pub struct World {
     pub(crate) waiting: Vec<String>,
     /// Objects that manifests of the scenario made.
     pub(crate) applied: Vec<Applied>,
+    /// Nodes on which faults are armed.
+    pub(crate) faulty: Vec<String>,
     /// What the API server said of a manifest that was tried.
     pub(crate) tried: Option<Result<(), String>>,
     /// Why the cluster can do nothing more.
@@ -116,6 +118,7 @@ impl World {
             nodes: Vec::new(),
             waiting: Vec::new(),
             applied: Vec::new(),
+            faulty: Vec::new(),
             tried: None,
             broken: RefCell::default(),
         }

@@ -409,6 +409,45 @@ fn what_is_not_deterministic_is_tried_and_never_red() {
 }
 
 #[test]
+fn steps_that_name_a_pod_are_about_that_pod() {
+    let play = |steps: &str, lie: Lie| {
+        let feature = format!("{ONE}\n  Scenario: named\n{steps}");
+        let (end, results) = run(
+            &text(&feature),
+            &Hollow::new(lie),
+            Options::default(),
+            &never(),
+        );
+        let why = results.scenarios[0]
+            .why()
+            .map(|(_, failure)| failure.lines().join("\n"));
+        assert_eq!(end == RunEnd::Passed, why.is_none());
+        why.unwrap_or_default()
+    };
+    let one = "    When a pod claims one \"1g.5gb\"\n";
+    let gets = format!(
+        "{one}    Then pod \"pod-1\" runs\n    And pod \"pod-1\" gets \"gpu-0-mig-1g5gb-19-0\"\n    And pod \"pod-1\" keeps running for 2 seconds\n"
+    );
+    assert_eq!(play(&gets, Lie::Nothing), "");
+    let last = play(&gets, Lie::LastMatch);
+    assert!(
+        last.contains("has got something else") && last.contains("node-1/gpu-0-mig-1g5gb-19-6"),
+        "{last}"
+    );
+    assert!(play(&gets, Lie::NoImage).contains("will not run"));
+    let pooled = gets.replace("\"gpu-0-mig", "\"node-1/gpu-0-mig");
+    assert_eq!(play(&pooled, Lie::Nothing), "");
+    assert!(play(&pooled.replace("node-1/", "node-2/"), Lie::Nothing).contains("something else"));
+    let waits = format!("{one}    Then pod \"pod-1\" waits\n");
+    assert!(play(&waits, Lie::Nothing).contains("does not wait"));
+    let other = "    When 8 pods each claim one \"1g.5gb\"\n    Then pod \"pod-8\" waits, and the scheduler says it \"cannot allocate all claims\"\n";
+    assert_eq!(play(other, Lie::Nothing), "");
+    assert!(play(other, Lie::OtherReason).contains("does not wait as it should"));
+    let absent = format!("{one}    Then pod \"pod-2\" runs\n");
+    assert!(play(&absent, Lie::Nothing).contains("there is no such pod"));
+}
+
+#[test]
 fn a_dead_component_ends_the_run_as_broken_and_is_named() {
     let (end, results) = run(
         &ours(None),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use gherkin::StepType;
+use gpu_model::PlanFile;
 
 use crate::document::{Block, Step};
 use crate::finding::Finding;
@@ -50,6 +51,10 @@ pub(crate) fn bind<'r>(
             findings.push(wrong_value(file, step, value, &wrong));
         }
     }
+    match faults(file, step, def) {
+        Ok(plan) => args.faults = plan,
+        Err(finding) => findings.push(*finding),
+    }
     match manifests(file, step, def, &args) {
         Ok(objects) => args.objects = objects,
         Err(finding) => findings.push(*finding),
@@ -79,6 +84,25 @@ pub(crate) fn bind<'r>(
     } else {
         Err(findings)
     }
+}
+
+/// The plan of faults that the step holds.
+fn faults(
+    file: &Arc<SourceFile>,
+    step: &Step,
+    def: &StepDef,
+) -> Result<Option<PlanFile>, Box<Finding>> {
+    let (BlockWish::Faults, Some(Block::Doc(text))) = (&def.block, &step.block) else {
+        return Ok(None);
+    };
+    PlanFile::read(text, None).map(Some).map_err(|problems| {
+        // The doc string begins below its fence, which stands below the step.
+        let (line, message) = problems.first().map_or((0, "no plan of faults"), |it| {
+            (it.line, it.message.as_str())
+        });
+        let span = file.line_span(step.line + 1 + line);
+        Box::new(Finding::new("bad-faults", file, span, message))
+    })
 }
 
 /// The objects that the step names or holds.
@@ -184,11 +208,14 @@ fn block(file: &Arc<SourceFile>, step: &Step, def: &StepDef) -> Option<Finding> 
     };
     match (&def.block, &step.block) {
         (BlockWish::None, None)
-        | (BlockWish::Doc | BlockWish::Manifest | BlockWish::Devices, Some(Block::Doc(_))) => None,
+        | (
+            BlockWish::Doc | BlockWish::Manifest | BlockWish::Devices | BlockWish::Faults,
+            Some(Block::Doc(_)),
+        ) => None,
         (BlockWish::None, Some(_)) => Some(finding(
             "this step takes neither table nor doc string".to_owned(),
         )),
-        (BlockWish::Doc | BlockWish::Manifest | BlockWish::Devices, _) => {
+        (BlockWish::Doc | BlockWish::Manifest | BlockWish::Devices | BlockWish::Faults, _) => {
             Some(finding("this step wants a doc string below it".to_owned()))
         }
         (BlockWish::Table(columns), Some(Block::Table { header, rows })) => {

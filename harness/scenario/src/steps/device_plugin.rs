@@ -51,6 +51,11 @@ pub(super) fn register(steps: &mut Registry) {
         .block(BlockWish::Table(&[("resource", "resource"), ("count", "count")]))
         .example("Then the node's allocatable GPU resources are:\n  | resource       | count |\n  | nvidia.com/gpu | 2     |");
     steps
+        .add(Kind::Then, "node {name} offers {quantity} of {resource}", |world, args| Box::pin(node_offers(world, args)))
+        .doc("The Node object of this name offers so much of an extended resource, as soon as its device plugin has told the kubelet, and that the API server.")
+        .example("Then node \"node-2\" offers \"1\" of \"nvidia.com/gpu\"")
+        .timeout(limit);
+    steps
         .add(Kind::Then, "gpu-feature-discovery labels the node with:", |world, args| Box::pin(labels(world, args)))
         .doc("NVIDIA's gpu-feature-discovery, run once on the node with the same MIG strategy, writes these labels, among others.")
         .block(BlockWish::Table(&[("label", "text"), ("value", "text")]))
@@ -147,6 +152,37 @@ async fn allocatable(world: &mut World, args: &Args) -> StepResult {
                 Failure::new("the node offers other resources").versus(shown(&wanted), seen)
             })
         })
+}
+
+async fn node_offers(world: &mut World, args: &Args) -> StepResult {
+    let (name, wanted, resource) = (
+        args.text("name"),
+        args.text("quantity"),
+        args.text("resource"),
+    );
+    let nodes = world.node_objects();
+    world
+        .until(
+            Duration::from_secs(60),
+            &format!("{name} offers {resource}"),
+            async || {
+                let node = nodes
+                    .get(name)
+                    .await
+                    .map_err(|error| crate::world::api("get the node", &error))?;
+                let all = node
+                    .status
+                    .and_then(|status| status.allocatable)
+                    .unwrap_or_default();
+                let seen = all.get(resource).map_or("none", |amount| amount.0.as_str());
+                Ok(if seen == wanted {
+                    Probe::Ready(())
+                } else {
+                    Probe::NotYet(format!("{seen} of {resource}"))
+                })
+            },
+        )
+        .await
 }
 
 async fn labels(world: &mut World, args: &Args) -> StepResult {

@@ -6,13 +6,15 @@ use kube::api::DeleteParams;
 use report::Failure;
 
 use super::card::leftovers;
-use crate::registry::{Args, Kind, Registry, StepResult};
+use crate::registry::{Args, BlockWish, Kind, Registry, StepResult};
 use crate::testbed::NodeEvent;
 use crate::wait::{Probe, in_vain};
 use crate::world::{World, api};
 
 /// How long the node may lag behind the API.
 const LAG: Duration = Duration::from_secs(30);
+
+const FAULTS: &str = "Given calls of NVML on the node go wrong:\n  \"\"\"\n  format: 1\n  calls:\n  - {function: nvmlGpuInstanceCreateComputeInstance, nth: 1, error: INSUFFICIENT_RESOURCES}\n  \"\"\"";
 
 pub(super) fn register(steps: &mut Registry) {
     let limit = Duration::from_secs(120);
@@ -50,6 +52,31 @@ pub(super) fn register(steps: &mut Registry) {
         .doc("The Pod object is deleted without grace: it is gone from the API before the node knows of it.")
         .example("When pod \"small\" is deleted by force");
     steps
+        .add(Kind::Given, "calls of NVML on the node go wrong:", |world, args| Box::pin(faults(world, args)))
+        .doc("Calls of NVML go wrong as the plan below says, in the form of `fakegpu fault`, until another plan or the end of the scenario.")
+        .block(BlockWish::Faults)
+        .example(FAULTS);
+    steps
+        .add(
+            Kind::When,
+            "calls of NVML on the node go right again",
+            |world, args| Box::pin(no_faults(world, args)),
+        )
+        .doc("No call of NVML goes wrong any more.")
+        .example("When calls of NVML on the node go right again");
+    steps
+        .add(Kind::When, "somebody on the node cuts {profile} with nvidia-smi", |world, args| Box::pin(cut(world, args)))
+        .doc("`nvidia-smi mig` makes a partition of this profile on the first card of the node, which no claim knows of.")
+        .example("When somebody on the node cuts \"1g.5gb\" with nvidia-smi");
+    steps
+        .add(
+            Kind::When,
+            "somebody on the node removes all partitions with nvidia-smi",
+            |world, args| Box::pin(uncut(world, args)),
+        )
+        .doc("`nvidia-smi mig` removes every partition on the cards of the node, whoever holds it.")
+        .example("When somebody on the node removes all partitions with nvidia-smi");
+    steps
         .add(Kind::Then, "nothing is left behind on the node", |world, args| Box::pin(nothing_left(world, args)))
         .doc("No claim holds a device, NVML has no GPU instance, the driver's checkpoint has no claim, and no CDI file of a claim is there.")
         .example("Then nothing is left behind on the node");
@@ -57,11 +84,48 @@ pub(super) fn register(steps: &mut Registry) {
 
 async fn befall(world: &mut World, _: &Args, event: NodeEvent) -> StepResult {
     let node = world.the_node()?.name.clone();
-    world
-        .testbed()
-        .befall(&node, event)
-        .await
-        .map_err(|error| Failure::new(error.message))
+    change(world, &node, event).await
+}
+
+async fn faults(world: &mut World, args: &Args) -> StepResult {
+    let node = world.the_node()?.name.clone();
+    let Some(plan) = args.faults.clone() else {
+        return Err(Failure::new("there is no plan of faults"));
+    };
+    world.faulty.push(node.clone());
+    change(world, &node, NodeEvent::FaultsArmed(Box::new(plan))).await
+}
+
+async fn no_faults(world: &mut World, _: &Args) -> StepResult {
+    let node = world.the_node()?.name.clone();
+    change(world, &node, NodeEvent::FaultsCleared).await
+}
+
+async fn change(world: &World, node: &str, event: NodeEvent) -> StepResult {
+    let done = world.testbed().befall(node, event).await;
+    done.map_err(|error| Failure::new(error.message))
+}
+
+async fn cut(world: &mut World, args: &Args) -> StepResult {
+    let node = world.the_node()?.name.clone();
+    let argv = [
+        "nvidia-smi",
+        "mig",
+        "-i",
+        "0",
+        "-cgi",
+        args.text("profile"),
+        "-C",
+    ];
+    world.on_node(&node, &argv).await.map(|_| ())
+}
+
+async fn uncut(world: &mut World, _: &Args) -> StepResult {
+    let node = world.the_node()?.name.clone();
+    for what in ["-dci", "-dgi"] {
+        world.on_node(&node, &["nvidia-smi", "mig", what]).await?;
+    }
+    Ok(())
 }
 
 async fn by_force(world: &mut World, args: &Args) -> StepResult {

@@ -35,3 +35,12 @@ Feature: Manifests that are none
 
   Scenario: a name that is none
     Then pod "Large" runs
+
+  Scenario: a plan of faults with a function that is none
+    Given calls of NVML on the node go wrong:
+      """
+      format: 1
+      calls:
+      - {function: nvmlDeviceGetNothing, error: UNKNOWN}
+      """
+    Then 1 pod runs
