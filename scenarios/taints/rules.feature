@@ -40,6 +40,9 @@ Feature: Cards taken out of service by taints
         taint: {key: example.com/maintenance, effect: NoSchedule}
       """
     Then pod "pod-1" keeps running for 4 seconds
+    When pod "pod-1" ends
+    And a pod claims a whole card
+    Then pod "pod-2" gets "gpu-1"
 
   @smoke
   Scenario: NoExecute drains a card and leaves its neighbour alone
@@ -100,6 +103,8 @@ Feature: Cards taken out of service by taints
         deviceSelector: {driver: gpu.nvidia.com, pool: node-1, device: gpu-0}
         taint: {key: example.com/xid, value: "79", effect: NoExecute}
       """
+    When a pod claims a whole card
+    Then pod "pod-1" gets "gpu-1"
     When pod "tolerant" claims:
       """
       requests:
