@@ -1,7 +1,7 @@
 @extended-resources @needs:DRAExtendedResource
 Feature: Pods of the old kind on DRA nodes
   A pod that asks for `nvidia.com/gpu: 1` needs no change: a DeviceClass says that its devices go by that name too, and
-  the scheduler makes the claim. Beside such a node another may still run the device plugin.
+  the scheduler makes the claim.
 
   @smoke
   Scenario: a pod that asks for nvidia.com/gpu gets a card from the DRA driver
@@ -43,26 +43,3 @@ Feature: Pods of the old kind on DRA nodes
     Then pod "pod-1" runs
     And pod "pod-1" gets "gpu-0"
     And each running pod sees 1 GPU and no MIG device
-
-  Scenario: the DRA driver on one node, the device plugin on another, and pods that do not care
-    Given these nodes:
-      | node   | cards | model          | MIG | offered by    |
-      | node-1 | 1     | A100-SXM4-40GB | off | DRA driver    |
-      | node-2 | 1     | A100-SXM4-40GB | off | device plugin |
-    And this manifest is applied:
-      """
-      apiVersion: resource.k8s.io/v1
-      kind: DeviceClass
-      metadata: {name: gpu-by-the-old-name}
-      spec:
-        extendedResourceName: nvidia.com/gpu
-        selectors:
-        - cel: {expression: 'device.driver == "gpu.nvidia.com" && device.attributes["gpu.nvidia.com"].type == "gpu"'}
-      """
-    Then node "node-2" offers "1" of "nvidia.com/gpu"
-    When 3 pods each ask for one "nvidia.com/gpu"
-    Then 2 pods run
-    And 1 pod waits, and the scheduler says it "nodes are available"
-    And each running pod sees 1 GPU and no MIG device
-    When a running pod ends
-    Then the waiting pod runs within 45 seconds

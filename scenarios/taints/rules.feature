@@ -112,8 +112,32 @@ Feature: Cards taken out of service by taints
         exactly:
           deviceClassName: gpu.nvidia.com
           tolerations:
-          - {key: example.com/xid, operator: Exists}
+          - {key: example.com/xid, operator: Exists, effect: NoExecute}
       """
     Then pod "tolerant" runs
+    And pod "tolerant" gets "gpu-0"
+    And pod "tolerant" keeps running for 4 seconds
+
+  @nondeterministic
+  Scenario: a toleration that names no effect tolerates every effect
+    Given this manifest is applied:
+      """
+      apiVersion: resource.k8s.io/v1
+      kind: DeviceTaintRule
+      metadata: {name: drain}
+      spec:
+        deviceSelector: {driver: gpu.nvidia.com, pool: node-1, device: gpu-0}
+        taint: {key: example.com/xid, value: "79", effect: NoExecute}
+      """
+    When pod "tolerant" claims:
+      """
+      requests:
+      - name: gpu
+        exactly:
+          deviceClassName: gpu.nvidia.com
+          tolerations:
+          - {key: example.com/xid, operator: Exists}
+      """
+    Then pod "tolerant" runs within 8 seconds
     And pod "tolerant" gets "gpu-0"
     And pod "tolerant" keeps running for 4 seconds
