@@ -1,12 +1,8 @@
 package main
 
-// What differs from one Kubernetes minor to the next: the features' names, and how the allocator is made and chosen.
+// What differs from one Kubernetes minor to the next: the features' names, and in 1.34 how the allocator is chosen.
 
 import (
-	"context"
-
-	v1 "k8s.io/api/core/v1"
-	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/dynamic-resource-allocation/cel"
 	"k8s.io/dynamic-resource-allocation/structured"
@@ -30,15 +26,6 @@ func expressions(on sets.Set[string]) cel.Features {
 
 // 1.34 has no way to name an allocator: the features choose it.
 func choose(string) {}
-
-func newAllocator(ctx context.Context, features structured.Features, state structured.AllocatedState, _ []*resourceapi.ResourceClaim,
-	classes structured.DeviceClassLister, slices []*resourceapi.ResourceSlice, cache *cel.Cache) (structured.Allocator, error) {
-	return structured.NewAllocator(ctx, features, state, classes, slices, cache)
-}
-
-func allocate(ctx context.Context, allocator structured.Allocator, node *v1.Node, claims []*resourceapi.ResourceClaim) ([]resourceapi.AllocationResult, error) {
-	return allocator.Allocate(ctx, node, claims)
-}
 
 // 1.34 has no errors for one node: every error ends the attempt.
 func onNode(error) bool {

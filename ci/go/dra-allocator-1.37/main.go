@@ -118,9 +118,9 @@ func once(q question, features structured.Features, state structured.AllocatedSt
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	start := time.Now()
-	allocator, err := newAllocator(ctx, features, state, q.Wanted, byName, q.Slices, cache)
+	allocator, err := structured.NewAllocator(ctx, features, state, byName, q.Slices, cache)
 	if err == nil {
-		reply.Allocations, err = allocate(ctx, allocator, q.Node, q.Wanted)
+		reply.Allocations, err = allocator.Allocate(ctx, q.Node, q.Wanted)
 	}
 	reply.Nanoseconds = time.Since(start).Nanoseconds()
 	if err != nil {

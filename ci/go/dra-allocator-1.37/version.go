@@ -1,13 +1,8 @@
 package main
 
-// What differs from one Kubernetes minor to the next: the features' names, and how the allocator is made and chosen.
+// What differs from one Kubernetes minor to the next: the features' names.
 
 import (
-	"context"
-	"errors"
-
-	v1 "k8s.io/api/core/v1"
-	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/dynamic-resource-allocation/cel"
 	"k8s.io/dynamic-resource-allocation/structured"
@@ -34,25 +29,4 @@ func expressions(on sets.Set[string]) cel.Features {
 		EnableConsumableCapacity: on.Has("DRAConsumableCapacity"),
 		EnableListTypeAttributes: on.Has("DRAListTypeAttributes"),
 	}
-}
-
-func choose(variant string) {
-	if variant == "" {
-		structured.EnableAllocators()
-		return
-	}
-	structured.EnableAllocators(variant)
-}
-
-func newAllocator(ctx context.Context, features structured.Features, state structured.AllocatedState, _ []*resourceapi.ResourceClaim,
-	classes structured.DeviceClassLister, slices []*resourceapi.ResourceSlice, cache *cel.Cache) (structured.Allocator, error) {
-	return structured.NewAllocator(ctx, features, state, classes, slices, cache)
-}
-
-func allocate(ctx context.Context, allocator structured.Allocator, node *v1.Node, claims []*resourceapi.ResourceClaim) ([]resourceapi.AllocationResult, error) {
-	return allocator.Allocate(ctx, node, claims)
-}
-
-func onNode(err error) bool {
-	return errors.Is(err, structured.ErrFailedAllocationOnNode)
 }

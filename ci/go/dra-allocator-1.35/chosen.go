@@ -1,0 +1,1 @@
+../dra-allocator-1.37/chosen.go
