@@ -10,6 +10,7 @@ mod quantities;
 mod reads;
 mod scope;
 mod semvers;
+mod sets;
 mod signatures;
 mod types;
 
@@ -31,7 +32,9 @@ static ENVIRONMENT: LazyLock<Result<Arc<Env>, String>> = LazyLock::new(|| {
         .and_then(|()| env.add_macro(bind::bind()))
         .and_then(|()| quantities::declare(&mut env))
         .and_then(|()| semvers::declare(&mut env))
+        .and_then(|()| env.add_extension(::cel::extensions::lists))
         .and_then(|()| lists::declare(&mut env))
+        .and_then(|()| sets::declare(&mut env))
         .map_err(|error| error.to_string())?;
     Ok(Arc::new(env))
 });

@@ -365,7 +365,7 @@ fn fits(way: &Signature, target: Option<&Ty>, args: &[Ty]) -> Option<Ty> {
 /// A pattern that is written out must be one.
 fn pattern(call: &CallExpr) -> Result<(), Problem> {
     let place = match (call.func_name.as_str(), call.target.is_some()) {
-        ("matches", true) => 0,
+        ("matches" | "find" | "findAll", true) => 0,
         ("matches", false) => 1,
         _ => return Ok(()),
     };

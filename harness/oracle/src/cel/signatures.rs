@@ -184,6 +184,22 @@ const TABLE: &str = "
     kubernetes.Semver::minor(): int
     kubernetes.Semver::patch(): int
     dyn::includes(dyn): bool
+    sets.contains(list(A); list(A)): bool
+    sets.equivalent(list(A); list(A)): bool
+    sets.intersects(list(A); list(A)): bool
+    list(A)::indexOf(A): int
+    list(A)::lastIndexOf(A): int
+    list(A)::slice(int; int): list(A)
+    list(A)::distinct(): list(A)
+    list(A)::reverse(): list(A)
+    list(A)::flatten(): list(dyn)
+    list(A)::flatten(int): list(dyn)
+    list(A)::sort(): list(A)
+    list(A)::@sortByAssociatedKeys(list(B)): list(A)
+    lists.range(int): list(int)
+    string::find(string): string
+    string::findAll(string): list(string)
+    string::findAll(string; int): list(string)
 ";
 
 /// Types that are compared by order; numbers of all types with each other.

@@ -134,6 +134,21 @@ fn strings_of_the_extension() {
 }
 
 #[test]
+fn lists_sets_and_patterns() {
+    holds(
+        r#"sets.contains([1, 2, 3], [3, 1]) && !sets.contains([1], [1, 2]) && sets.contains([1], [])"#,
+    );
+    holds(r#"sets.equivalent([1, 2], [2, 1, 1]) && !sets.equivalent([1], [])"#);
+    holds(r#"sets.intersects([1, 2], [2, 3]) && !sets.intersects([1], [])"#);
+    holds(r#"[1, 2, 1].indexOf(1) == 0 && [1, 2, 1].lastIndexOf(1) == 2 && [1].indexOf(3) == -1"#);
+    holds(
+        r#"[3, 1, 2].sort() == [1, 2, 3] && [1, 1].distinct() == [1] && lists.range(2) == [0, 1]"#,
+    );
+    holds(r#"device.driver.find("[a-z]+") == "gpu" && device.driver.find("[0-9]") == """#);
+    holds(r#""a1b2".findAll("[0-9]") == ["1", "2"] && "a1b2".findAll("[0-9]", 1) == ["1"]"#);
+}
+
+#[test]
 fn what_does_not_exist_is_refused_with_its_place_before_any_device_is_asked() {
     let error = |text: &str| Expression::compile(text, Dialect::default()).unwrap_err();
     let place = |text: &str| (error(text).line, error(text).column);

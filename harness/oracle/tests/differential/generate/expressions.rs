@@ -8,7 +8,7 @@ impl Maker<'_> {
     pub(super) fn expression(&mut self) -> String {
         let driver = *self.dice.pick(&DRIVERS);
         let number = self.dice.below(3);
-        match self.dice.below(12) {
+        match self.dice.below(15) {
             0 if self.dice.percent(self.either(10, 40)) => {
                 format!("device.attributes[\"{driver}\"].a == {number}")
             }
@@ -34,6 +34,12 @@ impl Maker<'_> {
             9 => "device.driver.startsWith(\"gpu\") || device.driver.matches(\"^nic\")".to_owned(),
             10 => "isSemver(\"1.0.0\") && semver(\"1.2.0\").isGreaterThan(semver(\"1.0.0\"))"
                 .to_owned(),
+            11 => format!(
+                "sets.intersects([device.attributes[\"{driver}\"].?a.orValue(0)], [1, {number}])"
+            ),
+            12 => "device.driver.find(\"^[a-z]+\") == \"gpu\" || device.driver.findAll(\"[a-z]\").size() > 3"
+                .to_owned(),
+            13 => format!("[2, {number}].sort().indexOf(2) == 0"),
             _ => "true".to_owned(),
         }
     }

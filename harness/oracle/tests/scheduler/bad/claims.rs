@@ -122,6 +122,30 @@ fn expressions() -> Vec<Row> {
             "device.attributes[\"d\"].a && device.attributes[\"d\"].a == \"x\"",
         ),
         selector(
+            "CEL: sets",
+            "sets.contains([\"a\", \"b\"], [device.driver])",
+        ),
+        selector(
+            "CEL: sets of two types",
+            "sets.contains([1], [device.driver])",
+        ),
+        selector(
+            "CEL: a set of no list",
+            "sets.intersects(device.driver, [\"a\"])",
+        ),
+        selector(
+            "CEL: a place in a list",
+            "[1, 2].indexOf(2) == 1 && [1].lastIndexOf(\"a\") == 0",
+        ),
+        selector(
+            "CEL: parts of a text",
+            "device.driver.findAll(\"[a-z]\").size() > 1",
+        ),
+        selector(
+            "CEL: a list sorted",
+            "[3, 1].sort()[0] == 1 && [1].distinct().reverse().size() == 1",
+        ),
+        selector(
             "CEL: a format of two types",
             "\"%d of %s\".format([1, \"a\"]) == \"\"",
         ),
