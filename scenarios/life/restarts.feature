@@ -40,3 +40,16 @@ Feature: Drivers and kubelets that die and come back
     And the driver on the node starts again
     Then pod "pod-1" is gone within 90 seconds
     And nothing is left behind on the node
+
+  @dra-driver-nvidia-gpu-330
+  Scenario: dra-driver-nvidia-gpu 330: a pod outlives a restart of the kubelet, and its allocation with it
+    When a pod claims one "3g.20gb"
+    Then 1 pod runs, each on a partition of its own
+    When the kubelet on the node is restarted
+    Then pod "pod-1" keeps running for 3 seconds
+    When a pod claims one "2g.10gb"
+    Then pod "pod-2" runs within 90 seconds
+    And 2 pods run, each on a partition of its own
+    And claims, counters and the card agree
+    When all pods end
+    Then nothing is left behind on the node
