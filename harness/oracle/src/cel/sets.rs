@@ -34,14 +34,14 @@ fn place(args: &[CowVal<'_, '_>], last: bool) -> Result<i64, ExecutionError> {
     let list = list
         .downcast_ref::<CelList<'_>>()
         .ok_or(ExecutionError::MissingArgumentOrTarget)?;
-    let mut places = (0i64..).zip(list.inner().iter());
-    let is = |(_, item): &(i64, &Box<dyn Val + '_>)| item.equals(wanted.as_ref());
+    let items = list.inner();
+    let is = |at: &usize| items[*at].equals(wanted.as_ref());
     let found = if last {
-        places.filter(is).last()
+        (0..items.len()).rev().find(is)
     } else {
-        places.find(is)
+        (0..items.len()).find(is)
     };
-    Ok(found.map_or(-1, |(at, _)| at))
+    Ok(found.and_then(|at| i64::try_from(at).ok()).unwrap_or(-1))
 }
 
 /// What a pattern finds in a text, at most so many; a negative number means all.
