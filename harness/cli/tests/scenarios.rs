@@ -1,5 +1,6 @@
 //! Every scenario of this repository as a test of its own: `cargo test -p sliceproof --test scenarios` lists, filters
-//! and runs them, and so does nextest. All of a run share one cluster, which is started when the first one needs it.
+//! and runs them, and so does nextest. Those that are not tagged `@smoke` are ignored tests, as cargo has it: `-- --include-ignored`
+//! plays them too, and `sliceproof test` plays all. Those of a run share one cluster, which is started when the first one needs it.
 #![forbid(unsafe_code)]
 
 use std::fs::File;
@@ -53,7 +54,7 @@ fn main() -> ExitCode {
                 let mut worker = worker.lock().unwrap_or_else(PoisonError::into_inner);
                 worker.get_or_insert_with(Worker::spawn).run(index)
             })
-            .with_ignored_flag(lacking.is_some())
+            .with_ignored_flag(lacking.is_some() || !quick(planned))
         })
         .collect();
     let conclusion = libtest_mimic::run(&arguments, trials);
@@ -61,6 +62,11 @@ fn main() -> ExitCode {
         worker.end();
     }
     conclusion.exit_code()
+}
+
+/// Whether it belongs to the quick set.
+fn quick(planned: &PlannedScenario) -> bool {
+    planned.scenario.tags.iter().any(|tag| tag == "smoke")
 }
 
 fn load() -> Result<Plan, String> {
