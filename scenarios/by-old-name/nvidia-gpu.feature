@@ -1,7 +1,8 @@
 @extended-resources @needs:DRAExtendedResource
 Feature: Pods of the old kind on DRA nodes
   A pod that asks for `nvidia.com/gpu: 1` needs no change: a DeviceClass says that its devices go by that name too, and
-  the scheduler makes the claim.
+  the scheduler makes the claim. Played before the device plugin's features: a kubelet that has once seen
+  a device plugin offer the resource refuses such pods (kubernetes 141426).
 
   @smoke
   Scenario: a pod that asks for nvidia.com/gpu gets a card from the DRA driver
