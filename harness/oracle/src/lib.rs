@@ -18,6 +18,7 @@ mod gates;
 mod groups;
 pub mod limits;
 mod menu;
+mod metrics;
 mod misallocation;
 mod names;
 pub mod objects;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::resource::v1::ResourceClaim;
-use oracle::objects::{Claim, ClaimKey, Held, Listed, Node};
+use oracle::objects::{Claim, ClaimKey, Held, Listed, Node, bound_node};
 use oracle::{Answer, Gates, How, Misallocation, Quirk, Quirks, Setup, Verdict, World};
 
 use super::asked::Asked;
@@ -181,24 +181,8 @@ fn node(listed: &Listed, asked: &Asked) -> Option<String> {
                 && claim.metadata.namespace.as_deref() == Some(&*key.namespace)
         })
     };
-    let bound = listed.claims.iter().filter(of_claims).find_map(|claim| {
-        let allocation = claim.status.as_ref()?.allocation.as_ref()?;
-        let [term] = allocation
-            .node_selector
-            .as_ref()?
-            .node_selector_terms
-            .as_slice()
-        else {
-            return None;
-        };
-        let fields = term.match_fields.iter().flatten();
-        let mut names =
-            fields.filter(|field| field.key == "metadata.name" && field.operator == "In");
-        match names.next()?.values.as_deref() {
-            Some([name]) => Some(name.clone()),
-            _ => None,
-        }
-    });
+    let mut claims = listed.claims.iter().filter(of_claims);
+    let bound = claims.find_map(|claim| bound_node(claim).map(str::to_owned));
     bound.or_else(|| asked.node.clone())
 }
 

@@ -4,7 +4,6 @@
 
 #[cfg(test)]
 pub(crate) mod captured;
-mod gates;
 mod machines;
 
 use std::path::{Path, PathBuf};
@@ -137,7 +136,7 @@ impl Live {
             .parse()
             .map_err(Error::Version)?;
         let (gates, gates_from) = match self.get("/metrics").await {
-            Ok(text) => match gates::of_metrics(&text, version) {
+            Ok(text) => match Gates::of_metrics(&text, version) {
                 Some(gates) => (gates, GatesFrom::Metrics),
                 None => (
                     Gates::default_of(version),

@@ -22,6 +22,25 @@ pub struct Listed {
     pub rules: Vec<api::DeviceTaintRule>,
 }
 
+/// The node that an allocation is bound to; `None` if it is not allocated, or can be used on several.
+pub fn bound_node(claim: &api::ResourceClaim) -> Option<&str> {
+    let allocation = claim.status.as_ref()?.allocation.as_ref()?;
+    let [term] = allocation
+        .node_selector
+        .as_ref()?
+        .node_selector_terms
+        .as_slice()
+    else {
+        return None;
+    };
+    let fields = term.match_fields.iter().flatten();
+    let mut names = fields.filter(|field| field.key == "metadata.name" && field.operator == "In");
+    match names.next()?.values.as_deref() {
+        Some([name]) => Some(name),
+        _ => None,
+    }
+}
+
 impl Setup {
     /// Reads what a client has listed; what cannot be read is not in it, but among the mistakes.
     pub fn read(listed: &Listed, gates: &Gates) -> (Setup, Vec<Mistake>) {

@@ -14,7 +14,7 @@ mod slice;
 pub use attribute::{Attribute, Scalar};
 pub use claim::{Ask, Claim, ClaimKey, Constraint, Derived, Held, Mode, Must, Request, Wanted};
 pub use class::{Class, Opaque};
-pub use listed::Listed;
+pub use listed::{Listed, bound_node};
 pub use node::{Node, NodeRequirement, NodeSelector, NodeTerm, Operator};
 pub use read::Mistake;
 pub use rule::{Effect, Rule, RuleSelector, Taint, Toleration, TolerationOperator};

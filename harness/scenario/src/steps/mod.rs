@@ -9,6 +9,7 @@ mod layout;
 mod life;
 mod load;
 mod manifest;
+mod misallocation;
 mod named;
 mod node;
 mod order;
@@ -34,5 +35,6 @@ pub fn registry() -> Registry {
     layout::register(&mut steps);
     life::register(&mut steps);
     status::register(&mut steps);
+    misallocation::register(&mut steps);
     steps
 }
