@@ -11,12 +11,12 @@ Feature: The device plugin's three MIG strategies
       | resource       | count |
       | nvidia.com/gpu | 2     |
     And gpu-feature-discovery labels the node with:
-      | label                       | value                 |
-      | nvidia.com/gpu.count        | 2                     |
-      | nvidia.com/gpu.product      | NVIDIA-A100-SXM4-40GB |
-      | nvidia.com/gpu.memory       | 40960                 |
-      | nvidia.com/gpu.family       | ampere                |
-      | nvidia.com/mig.capable      | true                  |
+      | label                  | value                 |
+      | nvidia.com/gpu.count   | 2                     |
+      | nvidia.com/gpu.product | NVIDIA-A100-SXM4-40GB |
+      | nvidia.com/gpu.memory  | 40960                 |
+      | nvidia.com/gpu.family  | ampere                |
+      | nvidia.com/mig.capable | true                  |
     When 3 pods each ask for one "nvidia.com/gpu"
     Then 2 pods run
     And 1 pod waits, and the scheduler says it "Insufficient nvidia.com/gpu"
@@ -31,11 +31,11 @@ Feature: The device plugin's three MIG strategies
       | resource       | count |
       | nvidia.com/gpu | 2     |
     And gpu-feature-discovery labels the node with:
-      | label                          | value                             |
-      | nvidia.com/gpu.count           | 2                                 |
-      | nvidia.com/gpu.product         | NVIDIA-A100-SXM4-40GB-MIG-3g.20gb |
-      | nvidia.com/gpu.memory          | 20096                             |
-      | nvidia.com/mig.strategy        | single                            |
+      | label                   | value                             |
+      | nvidia.com/gpu.count    | 2                                 |
+      | nvidia.com/gpu.product  | NVIDIA-A100-SXM4-40GB-MIG-3g.20gb |
+      | nvidia.com/gpu.memory   | 20096                             |
+      | nvidia.com/mig.strategy | single                            |
     When 2 pods each ask for one "nvidia.com/gpu"
     Then 2 pods run
     And each running pod sees 1 GPU and 1 MIG device
@@ -48,11 +48,11 @@ Feature: The device plugin's three MIG strategies
       | nvidia.com/mig-2g.10gb | 1     |
       | nvidia.com/mig-1g.5gb  | 1     |
     And gpu-feature-discovery labels the node with:
-      | label                             | value |
-      | nvidia.com/mig-3g.20gb.count      | 1     |
-      | nvidia.com/mig-2g.10gb.memory     | 9984  |
-      | nvidia.com/mig-1g.5gb.slices.gi   | 1     |
-      | nvidia.com/mig.strategy           | mixed |
+      | label                           | value |
+      | nvidia.com/mig-3g.20gb.count    | 1     |
+      | nvidia.com/mig-2g.10gb.memory   | 9984  |
+      | nvidia.com/mig-1g.5gb.slices.gi | 1     |
+      | nvidia.com/mig.strategy         | mixed |
     When a pod asks for one "nvidia.com/mig-1g.5gb"
     And a pod asks for one "nvidia.com/mig-3g.20gb"
     Then 2 pods run

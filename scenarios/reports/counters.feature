@@ -455,4 +455,3 @@ Feature: Public reports on partitions and their counters
           counters: {memory: {value: 40Gi}}
       """
     Then the API server refuses it, saying "must have at most 8 items"
-

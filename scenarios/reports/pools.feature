@@ -539,4 +539,3 @@ Feature: Public reports on pools, order and search
       """
     When pod "a" uses claim "a"
     Then claim "a" is not allocated, and the scheduler says it "cannot allocate all claims"
-

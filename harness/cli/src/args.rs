@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use components::cli::{CatalogArgs, ComponentsArgs};
+use oracle::Version;
 use scenario::GateSet;
 
 /// Proves that GPU sharing works: real Kubernetes, real kubelet, real containerd and the real NVIDIA DRA driver over
@@ -27,10 +28,16 @@ pub enum Command {
     Test(TestArgs),
     /// Run scenarios on several minors of Kubernetes and gate sets, and print one table
     Matrix(MatrixArgs),
-    /// Check feature files without running anything
+    /// Check feature files and Kubernetes manifests without running anything
     Lint(LintArgs),
+    /// Bring feature files into one form
+    Fmt(FmtArgs),
     /// List every step with what it does and an example
-    Steps,
+    Steps(StepsArgs),
+    /// Write a first scenario, or the settings with which an editor completes steps
+    New(NewArgs),
+    /// Print the page of all scenarios, made from the feature files
+    Docs(DocsArgs),
     /// Start a cluster and leave it running
     Up(UpArgs),
     /// End a cluster that `up` started
@@ -153,9 +160,70 @@ fn gate_set() -> impl TypedValueParser<Value = GateSet> {
 /// Arguments of `lint`.
 #[derive(Debug, Args)]
 pub struct LintArgs {
-    /// Which scenarios.
+    /// Which scenarios; manifests (.yaml, .yml, .json) may stand among the paths and are looked at together.
     #[command(flatten)]
     pub select: SelectArgs,
+    /// The minor of Kubernetes that manifests are for, as 1.36 [default: the newest that is known]
+    #[arg(long, value_name = "MINOR")]
+    pub kubernetes: Option<Version>,
+    /// Feature gates of the cluster that manifests are for.
+    #[command(flatten)]
+    pub gates: GatesArgs,
+}
+
+/// Arguments of `fmt`.
+#[derive(Debug, Args)]
+pub struct FmtArgs {
+    /// Feature files and folders that hold some; without one, the folder scenarios/
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Change nothing; name the files that would change, and exit with 1 if there are any
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// Arguments of `steps`.
+#[derive(Debug, Args)]
+pub struct StepsArgs {
+    /// Only steps that no feature uses
+    #[arg(long)]
+    pub unused: bool,
+    /// With --unused: feature files and folders that hold some; without one, the folder scenarios/
+    #[arg(value_name = "PATH", requires = "unused")]
+    pub paths: Vec<PathBuf>,
+}
+
+/// Arguments of `docs`.
+#[derive(Debug, Args)]
+pub struct DocsArgs {
+    /// Feature files and folders that hold some; without one, the folder scenarios/
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+}
+
+/// Arguments of `new`.
+#[derive(Debug, Args)]
+pub struct NewArgs {
+    /// What to write.
+    #[command(subcommand)]
+    pub what: NewCommand,
+}
+
+/// What `new` writes. Nothing that is there is overwritten.
+#[derive(Debug, Subcommand)]
+pub enum NewCommand {
+    /// A small feature that can be run as it is: scenarios/NAME.feature
+    Scenario {
+        /// Name of the file, as my-layout or partitioning/my-layout
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+    /// .vscode/settings.json and the steps as the official Cucumber extension reads them
+    Settings {
+        /// Write only the steps anew; the settings stay as they are
+        #[arg(long)]
+        steps_only: bool,
+    },
 }
 
 /// Arguments of `up`.

@@ -33,6 +33,22 @@ pub enum Error {
         "no path was given and there is no folder scenarios/ here; name a .feature file or a folder that holds some"
     )]
     NoPath,
+    /// A name that cannot be a feature's.
+    #[error(
+        "{asked:?} cannot name a scenario: letters, digits, - and _, with / between folders, as partitioning/my-layout"
+    )]
+    ScenarioName {
+        /// As given.
+        asked: String,
+    },
+    /// A file that would be overwritten.
+    #[error("{} is there already and stays as it is; {remedy}", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+        /// What to do.
+        remedy: &'static str,
+    },
     /// The file system refused.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {

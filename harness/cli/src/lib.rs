@@ -4,14 +4,17 @@
 #![forbid(unsafe_code)]
 
 pub mod args;
+mod docs;
 mod doctor;
 mod error;
 mod explain;
+mod fmt;
 mod inspect;
 mod kubectl;
 mod lint;
 mod live;
 mod matrix;
+mod new;
 pub mod run_folder;
 pub mod session;
 mod signals;
@@ -43,7 +46,10 @@ pub fn main() -> ExitCode {
         Command::Test(args) => test::run(&args),
         Command::Lint(args) => lint::run(&args),
         Command::Matrix(args) => matrix::run(&args),
-        Command::Steps => steps::run(),
+        Command::Fmt(args) => fmt::run(&args),
+        Command::Steps(args) => steps::run(&args),
+        Command::New(args) => new::run(&args),
+        Command::Docs(args) => docs::run(&args),
         Command::Up(args) => up::up(&args),
         Command::Down(args) => up::down(&args),
         Command::Status => up::status(),

@@ -5,11 +5,49 @@ use std::process::ExitCode;
 
 use scenario::{Kind, parameters, registry};
 
-use crate::Error;
+use crate::args::{SelectArgs, StepsArgs};
+use crate::{Error, lint};
 
-pub(crate) fn run() -> Result<ExitCode, Error> {
+pub(crate) fn run(args: &StepsArgs) -> Result<ExitCode, Error> {
+    if args.unused {
+        return unused(args);
+    }
     // A reader such as `head` may have gone.
     let _ = std::io::Write::write_all(&mut std::io::stdout(), text().as_bytes());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Steps that no scenario of these paths uses; there may be good ones among them, so it is no failure.
+fn unused(args: &StepsArgs) -> Result<ExitCode, Error> {
+    let registry = registry();
+    let select = SelectArgs {
+        paths: args.paths.clone(),
+        ..SelectArgs::default()
+    };
+    let plan = match lint::load(&registry, &select)? {
+        Ok(plan) => plan,
+        Err(code) => return Ok(code),
+    };
+    let used = plan.used();
+    let all = registry.steps();
+    let mut text = String::new();
+    let mut count = 0;
+    for (_, def) in all.iter().enumerate().filter(|(at, _)| !used.contains(at)) {
+        count += 1;
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            text,
+            "{} {}   ({}:{})",
+            def.kind, def.expression, def.file, def.line
+        );
+    }
+    let _ = writeln!(
+        text,
+        "{count} of {} steps are not used by {} scenarios",
+        all.len(),
+        plan.scenarios.len()
+    );
+    let _ = std::io::Write::write_all(&mut std::io::stdout(), text.as_bytes());
     Ok(ExitCode::SUCCESS)
 }
 

@@ -186,3 +186,199 @@ fn cards_that_do_not_exist_and_clusters_that_do_not_run_are_said_before_anything
     assert_eq!(ran.code, 0);
     assert!(ran.out.contains("no cluster is running"), "{}", ran.out);
 }
+
+const CLAIM: &str = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c}\nspec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]}}\n";
+
+#[test]
+fn manifests_are_linted_beside_features_and_without_them() {
+    let folder = with_feature(GOOD);
+    let write =
+        |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
+    write(
+        "good.yaml",
+        &format!("{CLAIM}---\napiVersion: v1\nkind: Service\nmetadata: {{name: s}}\n"),
+    );
+    write("bad.yml", &CLAIM.replace("exactly", "exactyl"));
+    let ran = sliceproof(folder.path(), &["lint", "good.yaml"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(
+        ran.out
+            .starts_with("1 manifest with 1 object for Kubernetes 1.37, nothing wrong"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("1 Service"), "{}", ran.out);
+    let ran = sliceproof(
+        folder.path(),
+        &["lint", "scenarios", "good.yaml", "--kubernetes", "1.34"],
+    );
+    assert!(
+        ran.out
+            .starts_with("1 scenario and 1 manifest with 1 object for Kubernetes 1.34"),
+        "{}{}",
+        ran.out,
+        ran.err
+    );
+    let ran = sliceproof(
+        folder.path(),
+        &["lint", "scenarios", "good.yaml", "bad.yml"],
+    );
+    assert_eq!(ran.code, 2, "{}", ran.out);
+    assert!(ran.err.contains("bad.yml:4:41: "), "{}", ran.err);
+    assert!(ran.err.contains("did you mean `exactly`?"), "{}", ran.err);
+    write(
+        "taints.json",
+        "{\"apiVersion\": \"resource.k8s.io/v1\", \"kind\": \"DeviceTaintRule\", \"metadata\": {\"name\": \"r\"}, \"spec\": {\"deviceSelector\": {\"driver\": \"a.b\"}, \"taint\": {\"key\": \"a\", \"effect\": \"NoSchedule\"}}}",
+    );
+    for (args, code) in [
+        (&["--kubernetes", "1.37"][..], 0),
+        (&["--kubernetes", "1.36"][..], 2),
+        (&["--kubernetes", "1.33"][..], 2),
+        (&["--gates", "ga"][..], 0),
+    ] {
+        let ran = sliceproof(
+            folder.path(),
+            &[&["lint", "taints.json"][..], args].concat(),
+        );
+        assert_eq!(ran.code, code, "{args:?}: {}{}", ran.out, ran.err);
+    }
+}
+
+#[test]
+fn what_is_no_manifest_is_one_clear_error_and_exit_2() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, bytes: &[u8]| {
+        std::fs::write(folder.path().join(name), bytes).expect("written")
+    };
+    write("empty.yaml", b"");
+    write("broken.yaml", b"a: [1\nb: 2\n");
+    write("bytes.yaml", b"kind: Pod\nname: \xff\xfe\n");
+    write("other.yaml", b"services: {web: {image: x}}\n");
+    std::fs::create_dir(folder.path().join("folder.yaml")).expect("made");
+    for (name, says) in [
+        ("nowhere.yaml", "there is no manifest nowhere.yaml"),
+        ("empty.yaml", "holds no object"),
+        ("broken.yaml", "this is not YAML"),
+        ("bytes.yaml", "byte 16 is not UTF-8"),
+        ("other.yaml", "has no apiVersion and kind"),
+        ("folder.yaml", "is a folder"),
+    ] {
+        let ran = sliceproof(folder.path(), &["lint", name]);
+        assert_eq!(ran.code, 2, "{name}: {}{}", ran.out, ran.err);
+        assert!(ran.err.contains(says), "{name}: {}", ran.err);
+        assert!(
+            ran.err.matches(name).count() <= 2,
+            "more than one word about {name}: {}",
+            ran.err
+        );
+    }
+}
+
+#[test]
+fn features_are_brought_into_form_and_said_to_be_when_they_are() {
+    let folder =
+        with_feature("Feature: f\nScenario: s\n  Given a node with 1 \"L4\"\n  Then 1 pod runs");
+    let path = folder.path().join("scenarios/a.feature");
+    let before = std::fs::read_to_string(&path).expect("read");
+    let ran = sliceproof(folder.path(), &["fmt", "--check"]);
+    assert_eq!(
+        (ran.code, ran.out.as_str()),
+        (1, "scenarios/a.feature is not in form\n"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(std::fs::read_to_string(&path).expect("read"), before);
+    let ran = sliceproof(folder.path(), &["fmt"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(
+        std::fs::read_to_string(&path).expect("read"),
+        "Feature: f\n\n  Scenario: s\n    Given a node with 1 \"L4\"\n    Then 1 pod runs\n"
+    );
+    let ran = sliceproof(folder.path(), &["fmt", "--check", "scenarios/a.feature"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    std::fs::write(&path, "Feature: f\n  Scenario: s\n    Thne 1 pod runs\n").expect("written");
+    for args in [&["fmt"][..], &["fmt", "nowhere"][..], &["fmt", "."][..]] {
+        let ran = sliceproof(folder.path(), args);
+        assert_eq!(ran.code, 2, "{args:?}: {}{}", ran.out, ran.err);
+    }
+    assert!(
+        std::fs::read_to_string(&path)
+            .expect("read")
+            .contains("Thne")
+    );
+}
+
+#[test]
+fn a_new_scenario_lints_clean_is_in_form_and_overwrites_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ran = sliceproof(folder.path(), &["new", "scenario", "layouts/my-first"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(
+        ran.out.contains("scenarios/layouts/my-first.feature"),
+        "{}",
+        ran.out
+    );
+    for args in [&["lint"][..], &["fmt", "--check"][..]] {
+        let ran = sliceproof(folder.path(), args);
+        assert_eq!(ran.code, 0, "{args:?}: {}{}", ran.out, ran.err);
+    }
+    let path = folder.path().join("scenarios/layouts/my-first.feature");
+    std::fs::write(&path, "mine").expect("written");
+    for args in [
+        &["new", "scenario", "layouts/my-first"][..],
+        &["new", "scenario", "../out"][..],
+        &["new", "scenario", ""][..],
+    ] {
+        let ran = sliceproof(folder.path(), args);
+        assert_eq!(ran.code, 2, "{args:?}: {}{}", ran.out, ran.err);
+    }
+    assert_eq!(std::fs::read_to_string(&path).expect("read"), "mine");
+    let ran = sliceproof(folder.path(), &["new", "settings"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    std::fs::write(folder.path().join(".vscode/settings.json"), "mine").expect("written");
+    assert_eq!(sliceproof(folder.path(), &["new", "settings"]).code, 2);
+    assert_eq!(
+        sliceproof(folder.path(), &["new", "settings", "--steps-only"]).code,
+        0
+    );
+    assert_eq!(
+        std::fs::read_to_string(folder.path().join(".vscode/settings.json")).expect("read"),
+        "mine"
+    );
+}
+
+#[test]
+fn steps_that_nobody_uses_are_listed() {
+    let folder = with_feature(GOOD);
+    let ran = sliceproof(folder.path(), &["steps", "--unused"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(
+        !ran.out.contains("Given a node with {count} {model}  "),
+        "{}",
+        ran.out
+    );
+    assert!(
+        ran.out.contains("claims, counters and the card agree"),
+        "{}",
+        ran.out
+    );
+    assert!(
+        ran.out.contains("steps are not used by 1 scenarios"),
+        "{}",
+        ran.out
+    );
+    assert_eq!(sliceproof(folder.path(), &["steps", "nowhere"]).code, 2);
+    assert_eq!(
+        sliceproof(folder.path(), &["steps", "--unused", "nowhere"]).code,
+        2
+    );
+}
+
+#[test]
+fn every_feature_is_in_form_and_on_the_page() {
+    let ran = sliceproof(root(), &["fmt", "--check"]);
+    assert_eq!(ran.code, 0, "cargo sliceproof fmt\n{}{}", ran.out, ran.err);
+    let ran = sliceproof(root(), &["docs"]);
+    let page = std::fs::read_to_string(root().join("docs/scenarios.md")).expect("the page");
+    assert!(ran.out == page, "cargo sliceproof docs > docs/scenarios.md");
+}

@@ -6,7 +6,7 @@ use miette::{
     Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode,
 };
 
-use crate::source::SourceFile;
+use crate::source::{SourceFile, is_manifest};
 
 /// One thing that is wrong with a feature file.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -119,8 +119,14 @@ pub fn render(findings: &[Finding], colour: bool) -> String {
     sorted.sort_by(|a, b| (&a.file.shown, a.span).cmp(&(&b.file.shown, b.span)));
     let mut text = String::new();
     for finding in &sorted {
+        // A manifest's line may hold several findings; a feature's line is one thing.
+        let column = if is_manifest(std::path::Path::new(&finding.file.shown)) {
+            format!(":{}", finding.file.column_at(finding.span.0))
+        } else {
+            String::new()
+        };
         text.push_str(&format!(
-            "{}:{}: {}\n",
+            "{}:{}{column}: {}\n",
             finding.file.shown,
             finding.line(),
             finding.message

@@ -148,6 +148,8 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
 pub struct ParameterView {
     /// Its name, as it stands in braces.
     pub name: &'static str,
+    /// The regular expression of what may be written.
+    pub pattern: &'static str,
     /// What it takes.
     pub about: &'static str,
 }
@@ -159,6 +161,7 @@ pub fn parameters() -> Vec<ParameterView> {
         .iter()
         .map(|parameter| ParameterView {
             name: parameter.name,
+            pattern: parameter.pattern,
             about: parameter.about,
         })
         .collect()

@@ -1,17 +1,26 @@
 //! The plan of a run: what was read, bound to its steps, and selected. A plan that exists has nothing wrong with it.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use oracle::Gate;
 use report::PlannedStep;
 
 use crate::document::{self, Scenario};
 use crate::filter::Filter;
 use crate::finding::Finding;
+use crate::gates;
 use crate::lint;
+use crate::parameters;
 use crate::registry::{Args, Registry};
 use crate::source::{self, SourceError, SourceFile};
 use crate::unplayed;
+
+/// The parameter of steps that names a manifest file.
+const MANIFEST: &str = "manifest";
+/// What steps say that apply one.
+const APPLIED: &str = "is applied";
 
 /// Scenarios to run, in order.
 #[derive(Debug)]
@@ -59,6 +68,38 @@ impl Plan {
         let unplayed = unplayed::beside(&files).map_err(LoadError::Source)?;
         let plan = Self::of(registry, &files, filter)?;
         Ok(Self { unplayed, ..plan })
+    }
+
+    /// Which steps are used: their indices in the registry.
+    #[must_use]
+    pub fn used(&self) -> BTreeSet<usize> {
+        let bound = self.scenarios.iter().flat_map(|it| &it.bound);
+        bound.map(|(at, _)| *at).collect()
+    }
+
+    /// Manifests that steps apply, scenario by scenario, with the gates that the scenario needs. Those that are only
+    /// tried may be wrong on purpose. A path is taken from the folder of the feature.
+    #[must_use]
+    pub fn manifests(&self, registry: &Registry) -> BTreeSet<(Vec<PathBuf>, Vec<Gate>)> {
+        let of_scenario = |it: &PlannedScenario| {
+            let folder = &it.scenario.file.folder;
+            let applied = it.bound.iter().filter(|(at, _)| {
+                let def = registry.steps().get(*at);
+                def.is_some_and(|def| def.expression.contains(APPLIED))
+            });
+            let named = applied.flat_map(|(_, args)| args.named());
+            let paths = named
+                .filter(|(name, _)| *name == MANIFEST)
+                .map(|(_, value)| folder.join(parameters::unquote(value)));
+            let gates = it
+                .scenario
+                .tags
+                .iter()
+                .filter_map(|tag| gates::named(tag.strip_prefix(gates::NEEDS)?));
+            (paths.collect::<Vec<_>>(), gates.collect())
+        };
+        let all = self.scenarios.iter().map(of_scenario);
+        all.filter(|(paths, _)| !paths.is_empty()).collect()
     }
 
     /// The same from files in memory.
@@ -117,6 +158,31 @@ impl Plan {
         } else {
             Err(LoadError::Findings(findings))
         }
+    }
+}
+
+/// Feature files that can be parsed, each with its path; steps need not be known.
+///
+/// # Errors
+/// Everything that is wrong with paths or lines, at once.
+pub fn read_features(
+    registry: &Registry,
+    paths: &[PathBuf],
+) -> Result<Vec<(PathBuf, Arc<SourceFile>)>, LoadError> {
+    let files = source::read_with_paths(paths).map_err(LoadError::Source)?;
+    let mut findings = Vec::new();
+    for (_, file) in &files {
+        let lines = lint::lines(file, registry);
+        if lines.is_empty() {
+            findings.extend(document::parse(file).err().into_iter().flatten());
+        } else {
+            findings.extend(lines);
+        }
+    }
+    if findings.is_empty() {
+        Ok(files)
+    } else {
+        Err(LoadError::Findings(findings))
     }
 }
 

@@ -63,6 +63,19 @@ impl SourceFile {
         (0, 1)
     }
 
+    /// Column (in characters, from 1) of byte `offset`.
+    #[must_use]
+    pub fn column_at(&self, offset: usize) -> usize {
+        let before = self.text.get(..offset).unwrap_or_default();
+        before
+            .rsplit('\n')
+            .next()
+            .unwrap_or_default()
+            .chars()
+            .count()
+            + 1
+    }
+
     /// Line (from 1) that holds byte `offset`.
     #[must_use]
     pub fn line_at(&self, offset: usize) -> usize {
@@ -87,6 +100,18 @@ pub enum SourceError {
         /// As asked for.
         path: String,
     },
+    /// A folder under the name of a manifest.
+    #[error("{path} is a folder; name the manifests in it one by one")]
+    Folder {
+        /// As asked for.
+        path: String,
+    },
+    /// No manifest there.
+    #[error("there is no manifest {path}")]
+    MissingManifest {
+        /// As asked for.
+        path: String,
+    },
     /// A folder without features.
     #[error(
         "the folder {path} holds no .feature file; name another, or write one (`sliceproof steps` lists what it can say)"
@@ -100,6 +125,14 @@ pub enum SourceError {
     NotAFeature {
         /// As asked for.
         path: String,
+    },
+    /// A file of bytes.
+    #[error("{path} is not text: byte {at} is not UTF-8; save the file as UTF-8")]
+    NotText {
+        /// As asked for.
+        path: String,
+        /// The first byte that is none, from 0.
+        at: usize,
     },
     /// The file system refused.
     #[error("cannot read {path}: {reason}")]
@@ -116,6 +149,14 @@ pub enum SourceError {
 /// # Errors
 /// Each path that gives nothing.
 pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<Arc<SourceFile>>, Vec<SourceError>> {
+    let files = read_with_paths(paths)?;
+    Ok(files.into_iter().map(|(_, file)| file).collect())
+}
+
+/// The same with the path of each file.
+pub(crate) fn read_with_paths(
+    paths: &[PathBuf],
+) -> Result<Vec<(PathBuf, Arc<SourceFile>)>, Vec<SourceError>> {
     let mut errors = Vec::new();
     let mut found: Vec<PathBuf> = Vec::new();
     for path in paths {
@@ -146,14 +187,65 @@ pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<Arc<SourceFile>>, Vec<Source
     found.retain(|path| seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())));
     let mut files = Vec::new();
     for path in found {
-        match std::fs::read_to_string(&path) {
-            Ok(text) => files.push(SourceFile::new(show(&path), text)),
-            Err(error) => {
-                errors.push(SourceError::Unreadable {
-                    path: path.display().to_string(),
-                    reason: error.to_string(),
-                });
-            }
+        match load(&path) {
+            Ok(file) => files.push((path, file)),
+            Err(error) => errors.push(error),
+        }
+    }
+    if errors.is_empty() {
+        Ok(files)
+    } else {
+        Err(errors)
+    }
+}
+
+/// A file's text.
+fn load(path: &Path) -> Result<Arc<SourceFile>, SourceError> {
+    let shown = || path.display().to_string();
+    let bytes = std::fs::read(path).map_err(|error| SourceError::Unreadable {
+        path: shown(),
+        reason: error.to_string(),
+    })?;
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(SourceFile::new(show(path), text)),
+        Err(error) => Err(SourceError::NotText {
+            path: shown(),
+            at: error.utf8_error().valid_up_to(),
+        }),
+    }
+}
+
+/// Whether a path is that of a manifest, by its ending.
+#[must_use]
+pub fn is_manifest(path: &Path) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| ["yaml", "yml", "json"].contains(&ending))
+}
+
+/// Reads manifests, each a file, each once.
+pub(crate) fn read_manifests(paths: &[PathBuf]) -> Result<Vec<Arc<SourceFile>>, Vec<SourceError>> {
+    let mut errors = Vec::new();
+    let mut files = Vec::new();
+    let mut seen = BTreeSet::new();
+    for path in paths {
+        if !seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {
+            continue;
+        }
+        if !path.exists() {
+            errors.push(SourceError::MissingManifest {
+                path: path.display().to_string(),
+            });
+            continue;
+        }
+        if path.is_dir() {
+            errors.push(SourceError::Folder {
+                path: path.display().to_string(),
+            });
+            continue;
+        }
+        match load(path) {
+            Ok(file) => files.push(file),
+            Err(error) => errors.push(error),
         }
     }
     if errors.is_empty() {

@@ -3,7 +3,7 @@
 //! Data comes from `source`, `document` and the registry of steps, and goes out as findings.
 
 mod features;
-mod keywords;
+pub(crate) mod keywords;
 mod lines;
 mod steps;
 
