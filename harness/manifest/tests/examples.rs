@@ -1,5 +1,6 @@
-//! Manifests with one mistake each: what is found in them is kept as a snapshot. What the real API server says to each
-//! stands in its first line and is held against one by `cluster`'s test `manifests`.
+//! Manifests with one mistake each: what is found in them is kept as a snapshot. What the real API server of 1.37 says to
+//! each stands in its first line: it refuses with these words, drops a field, or takes what can never work. No test holds
+//! that against a server yet.
 #![allow(clippy::expect_used, reason = "a test says what it expects")]
 
 use std::collections::BTreeSet;
