@@ -2,7 +2,7 @@
 Feature: Public reports on extended resources of classes
   What was reported, played against the real control plane and driver, before a device plugin has been on the node.
 
-  @kubernetes-141290 @needs:DRADeviceTaintRules @needs:DRAExtendedResource
+  @kubernetes-141290 @needs:DRADeviceTaintRules @needs:kubernetes-1.37 @needs:DRAExtendedResource
   Scenario: kubernetes 141290: a pod that got its card by the old name is evicted, too
     Given a node with 1 "A100-SXM4-40GB"
     And this manifest is applied:

@@ -138,7 +138,7 @@ Feature: Public reports on pools, order and search
       """
     Then claim "a" gets "card"
 
-  @kubernetes-141117
+  @kubernetes-141117 @nondeterministic
   Scenario: kubernetes 141117: slices that disagree on how many they are make no whole pool
     Given a node with 1 "A100-SXM4-40GB"
     And this manifest is applied:

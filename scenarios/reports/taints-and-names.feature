@@ -2,7 +2,7 @@
 Feature: Public reports on taints, extended resources and quotas
   What was reported, played against the real control plane and, where pods run, the real driver.
 
-  @kubernetes-141620 @needs:DRADeviceTaintRules
+  @kubernetes-141620 @needs:DRADeviceTaintRules @needs:kubernetes-1.37
   Scenario: kubernetes 141620: a rule without a selector taints nothing
     Given a node with 1 "A100-SXM4-40GB"
     And this manifest is applied:
@@ -17,7 +17,7 @@ Feature: Public reports on taints, extended resources and quotas
     Then pod "pod-1" runs
     And pod "pod-1" gets "gpu-0"
 
-  @kubernetes-141422 @needs:DRADeviceTaintRules
+  @kubernetes-141422 @needs:DRADeviceTaintRules @needs:kubernetes-1.37
   Scenario: kubernetes 141422: a rule with an empty selector taints everything, as is specified
     Given a node with 1 "A100-SXM4-40GB"
     When a pod claims a whole card
@@ -33,7 +33,7 @@ Feature: Public reports on taints, extended resources and quotas
       """
     Then pod "pod-1" is evicted within 20 seconds
 
-  @kubernetes-130447 @needs:DRADeviceTaints @needs:DRADeviceTaintRules
+  @kubernetes-130447 @needs:DRADeviceTaints @needs:DRADeviceTaintRules @needs:kubernetes-1.37
   Scenario: kubernetes 130447: admin access to all does not look past a taint
     Given a node with 1 "A100-SXM4-40GB"
     And this manifest is applied:

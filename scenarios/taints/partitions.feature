@@ -1,4 +1,4 @@
-@taints @needs:DRADeviceTaintRules @needs:DRAPartitionableDevices
+@taints @needs:DRADeviceTaintRules @needs:kubernetes-1.37 @needs:DRAPartitionableDevices
 Feature: Taints and partitions
   A whole card and each of its partitions are devices of their own. A rule for one name taints that one; a rule for a
   pool drains every card of the node.

@@ -1,4 +1,4 @@
-@taints @needs:DRADeviceTaintRules
+@taints @needs:DRADeviceTaintRules @needs:kubernetes-1.37
 Feature: Cards taken out of service by taints
   An administrator taints devices by a rule, without the driver: NoSchedule keeps new claims away, NoExecute also ends
   the pods that are there. A claim tolerates a taint by its request, for ever or for a while.

@@ -66,7 +66,7 @@ fn main() -> ExitCode {
 
 /// Whether it belongs to the quick set.
 fn quick(planned: &PlannedScenario) -> bool {
-    planned.scenario.tags.iter().any(|tag| tag == "smoke")
+    planned.scenario.tags.iter().any(|tag| tag == "@smoke")
 }
 
 fn load() -> Result<Plan, String> {

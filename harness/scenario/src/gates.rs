@@ -6,8 +6,51 @@ use std::str::FromStr;
 
 use oracle::{Gate, Gates, Stage, Version};
 
-/// Tags that begin so name a gate that must be on: `@needs:DRAPartitionableDevices`.
+/// Tags that begin so name a gate that must be on, `@needs:DRAPartitionableDevices`, or the first Kubernetes that will do,
+/// `@needs:kubernetes-1.37`.
 pub(crate) const NEEDS: &str = "@needs:";
+/// A need of a Kubernetes begins so.
+const KUBERNETES: &str = "kubernetes-";
+
+/// What a scenario needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Need {
+    /// A feature gate that is on.
+    Gate(Gate),
+    /// A Kubernetes as new as this.
+    Since(Version),
+}
+
+impl Need {
+    fn named(name: &str) -> Option<Self> {
+        match name.strip_prefix(KUBERNETES) {
+            Some(minor) => minor.parse().ok().map(Self::Since),
+            None => named(name).map(Self::Gate),
+        }
+    }
+
+    /// Why it is not met; `None` where it is.
+    fn missing(self, gates: &Gates) -> Option<String> {
+        let version = gates.version();
+        match self {
+            Self::Gate(gate) if !gates.has(gate) => {
+                let stage = match gate.stage(version) {
+                    Stage::Absent => "does not exist",
+                    Stage::Alpha => "is alpha and off",
+                    Stage::BetaOff | Stage::Beta => "is beta and off",
+                    Stage::Stable | Stage::Locked => "is off",
+                };
+                Some(format!(
+                    "needs {gate}, which {stage} in this Kubernetes {version}"
+                ))
+            }
+            Self::Since(first) if version < first => {
+                Some(format!("needs Kubernetes {first}, and this is {version}"))
+            }
+            _ => None,
+        }
+    }
+}
 
 /// A set of feature gates.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -97,25 +140,18 @@ pub(crate) fn named(name: &str) -> Option<Gate> {
     Gate::ALL.iter().copied().find(|gate| gate.name() == name)
 }
 
+/// Whether this can be needed: a feature gate's name, or `kubernetes-` and a minor.
+pub(crate) fn can_be_needed(name: &str) -> bool {
+    Need::named(name).is_some()
+}
+
 /// Why a scenario with these tags cannot run where these gates are on; `None` where it can. The lint knows every name.
 #[must_use]
 pub fn missing(tags: &[String], gates: &Gates) -> Option<String> {
-    let version = gates.version();
     let needed = tags
         .iter()
-        .filter_map(|tag| named(tag.strip_prefix(NEEDS)?));
-    let reasons: Vec<String> = needed
-        .filter(|gate| !gates.has(*gate))
-        .map(|gate| {
-            let stage = match gate.stage(version) {
-                Stage::Absent => "does not exist",
-                Stage::Alpha => "is alpha and off",
-                Stage::BetaOff | Stage::Beta => "is beta and off",
-                Stage::Stable | Stage::Locked => "is off",
-            };
-            format!("needs {gate}, which {stage} in this Kubernetes {version}")
-        })
-        .collect();
+        .filter_map(|tag| Need::named(tag.strip_prefix(NEEDS)?));
+    let reasons: Vec<String> = needed.filter_map(|need| need.missing(gates)).collect();
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
@@ -140,6 +176,18 @@ mod tests {
             why(Version::V1_37, GateSet::Ga).as_deref(),
             Some("needs DRAPartitionableDevices, which is beta and off in this Kubernetes 1.37")
         );
+    }
+
+    #[test]
+    fn a_scenario_can_need_a_kubernetes() {
+        let tags = ["@needs:kubernetes-1.36".to_owned()];
+        let why = |version| missing(&tags, &Gates::all_of(version));
+        assert_eq!(
+            why(Version::V1_35).as_deref(),
+            Some("needs Kubernetes 1.36, and this is 1.35")
+        );
+        assert_eq!((why(Version::V1_36), why(Version::V1_37)), (None, None));
+        assert!(!can_be_needed("kubernetes-1.12") && !can_be_needed("1.36"));
     }
 
     #[test]

@@ -84,6 +84,8 @@ struct Tried(Verdict, Option<Failure>, bool);
 
 /// How long a tear-down may take.
 const TEARDOWN: Duration = Duration::from_secs(60);
+/// The same after a failure: what could not be cleaned up then stays so, and the next scenario gets the node anew.
+const TEARDOWN_IN_VAIN: Duration = Duration::from_secs(10);
 /// How long evidence may take.
 const EVIDENCE: Duration = Duration::from_secs(30);
 /// How long a picture may take.
@@ -397,9 +399,13 @@ impl Runner {
             return Tried(Verdict::Broken(message), own_failure, false);
         }
         let keep = self.options.keep_on_failure && matches!(verdict, Verdict::Failed(_));
+        let limit = match verdict {
+            Verdict::Passed => TEARDOWN,
+            _ => TEARDOWN_IN_VAIN,
+        };
         if !keep
             && verdict != Verdict::Interrupted
-            && let Err(failure) = teardown(testbed.as_ref(), &mut world).await
+            && let Err(failure) = teardown(testbed.as_ref(), &mut world, limit).await
             // A scenario that failed before has said what matters; one that passed has left something behind.
             && verdict == Verdict::Passed
         {
@@ -454,7 +460,11 @@ impl Runner {
 }
 
 /// Ends all pods of the namespace, waits until their devices are free and the cards are clean, and drops the namespace.
-async fn teardown(testbed: &dyn Testbed, world: &mut World) -> Result<(), Failure> {
+async fn teardown(
+    testbed: &dyn Testbed,
+    world: &mut World,
+    limit: Duration,
+) -> Result<(), Failure> {
     // First, since a Deployment would make its pods anew and a taint would keep them away from whoever comes next.
     let taken_back = world.take_all_back().await;
     for node in std::mem::take(&mut world.faulty) {
@@ -485,7 +495,7 @@ async fn teardown(testbed: &dyn Testbed, world: &mut World) -> Result<(), Failur
         }
     }
     let clean = until(
-        TEARDOWN,
+        limit,
         "the scenario leaves the cards as it found them",
         |_| {},
         async || {

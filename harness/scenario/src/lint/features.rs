@@ -71,7 +71,7 @@ fn needs(feature: &Feature) -> Vec<Finding> {
             .tags
             .iter()
             .filter_map(|tag| tag.strip_prefix(gates::NEEDS));
-        for name in names.filter(|name| gates::named(name).is_none()) {
+        for name in names.filter(|name| !gates::can_be_needed(name)) {
             unknown.entry(name).or_insert(scenario);
         }
     }
@@ -86,7 +86,7 @@ fn needs(feature: &Feature) -> Vec<Finding> {
                 "unknown-gate",
                 &scenario.file,
                 scenario.span,
-                format!("the scenario {:?} needs {name:?}, which is no feature gate of device allocation", scenario.name),
+                format!("the scenario {:?} needs {name:?}, which is neither a feature gate of device allocation nor kubernetes-MINOR", scenario.name),
             );
             let finding = finding.label("tagged so, or its feature is");
             match near {
