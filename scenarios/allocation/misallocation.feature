@@ -1,4 +1,4 @@
-@allocation @needs:DRAPartitionableDevices
+@allocation @misallocation @needs:DRAPartitionableDevices
 Feature: Misallocation
   The first match is not the best one: a claim gets what is published first, however much smaller something behind it is.
   Where the driver publishes from smallest to largest nobody gets more than is needed. It publishes by name, and by name

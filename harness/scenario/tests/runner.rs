@@ -42,8 +42,8 @@ impl Kept {
 
 fn ours(name: Option<&str>) -> Plan {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
-    // What a hollow cluster knows: pods that claim one partition or card each.
-    let hollow = "(@partitioning or @allocation) and not @own-claims";
+    // What a hollow cluster knows: pods that claim one partition or card each. Of gates it says nothing.
+    let hollow = "(@partitioning or @allocation) and not (@own-claims or @misallocation)";
     let filter = Filter::parse(Some(hollow), name).expect("a filter");
     Plan::load(&registry(), &[root], &filter).expect("a plan")
 }
