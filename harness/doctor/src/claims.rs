@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::resource::v1::ResourceClaim;
 
-use crate::finding::{Check, Examined, Found, counted, few};
+use oracle::counted;
+
+use crate::finding::{Check, Examined, Found, few};
 use crate::pods;
 use crate::seen::Seen;
 

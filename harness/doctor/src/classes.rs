@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::finding::{Check, Examined, Found, Level, counted, few};
+use oracle::counted;
+
+use crate::finding::{Check, Examined, Found, Level, few};
 use crate::menu::Menu;
 use crate::seen::Seen;
 use crate::vendor;

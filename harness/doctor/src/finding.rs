@@ -153,16 +153,6 @@ impl Found {
     }
 }
 
-/// `1 node`, `3 nodes`.
-#[must_use]
-pub fn counted(count: usize, one: &str) -> String {
-    match (count, one.strip_suffix("ss")) {
-        (1, _) => format!("1 {one}"),
-        (_, Some(stem)) => format!("{count} {stem}sses"),
-        (_, None) => format!("{count} {one}s"),
-    }
-}
-
 /// The first few of many, by name.
 pub(crate) fn few(names: impl IntoIterator<Item = impl Into<String>>) -> String {
     const SHOWN: usize = 3;

@@ -18,7 +18,7 @@ mod quota;
 mod seen;
 mod vendor;
 
-pub use finding::{Check, Examined, Finding, Level, counted};
+pub use finding::{Check, Examined, Finding, Level};
 pub use seen::{Readable, Seen};
 
 /// Everything that can be said of a cluster, a part for each [`Check`], in the order of the way from the API to the pod.

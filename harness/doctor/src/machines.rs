@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::finding::{Check, Examined, Found, counted};
+use oracle::counted;
+
+use crate::finding::{Check, Examined, Found};
 use crate::seen::Seen;
 
 /// Domains of Machine labels that are kept in step with the Node.
@@ -203,12 +205,10 @@ impl<'o> Pool<'o> {
     fn labels(&self, found: &mut Found) {
         let own = self.own_labels();
         for label in texts(at(self.object, "spec.template.metadata.labels")).keys() {
-            let of_machines = within(label, "cluster.x-k8s.io")
-                && !SYNCED.iter().any(|domain| within(label, domain));
-            if !of_machines
-                && !SYNCED.iter().any(|domain| within(label, domain))
-                && !own.contains_key(label)
-            {
+            let synced = SYNCED.iter().any(|domain| within(label, domain));
+            // Those of Cluster API itself are for machines.
+            let of_machines = within(label, "cluster.x-k8s.io");
+            if !synced && !of_machines && !own.contains_key(label) {
                 found.warning(
                     &self.about,
                     format!("the label {label} stays on its machines and never comes to their nodes"),

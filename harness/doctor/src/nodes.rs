@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::Node;
 
-use crate::finding::{Check, Examined, Found, counted, few};
+use oracle::counted;
+
+use crate::finding::{Check, Examined, Found, few};
 use crate::seen::Seen;
 use crate::vendor;
 

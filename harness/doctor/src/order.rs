@@ -4,9 +4,9 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use oracle::Stocked;
+use oracle::{Stocked, counted};
 
-use crate::finding::{Check, Examined, Found, Level, counted, few};
+use crate::finding::{Check, Examined, Found, Level, few};
 use crate::menu::Menu;
 
 /// Pools that have the same devices of a driver, each with its order.

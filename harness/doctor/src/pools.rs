@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use oracle::{Flaw, State};
+use oracle::{Flaw, State, counted};
 
-use crate::finding::{Check, Examined, Found, counted};
+use crate::finding::{Check, Examined, Found};
 use crate::menu::Menu;
 
 pub(crate) fn examine(menu: &Menu) -> Examined {

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use oracle::Quantity;
+use oracle::{Quantity, counted};
 
-use crate::finding::{Check, Examined, Found, Level, counted, few};
+use crate::finding::{Check, Examined, Found, Level, few};
 use crate::pods::{self, IMPLICIT};
 use crate::seen::Seen;
 use crate::vendor;

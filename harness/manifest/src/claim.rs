@@ -6,7 +6,7 @@ use oracle::limits;
 
 use crate::catalogue::DRIVER;
 use crate::limits::at_most;
-use crate::names::{attribute_problem, is_label, is_subdomain, listed, nearest};
+use crate::names::{attribute_problem, is_subdomain, label, listed, nearest};
 use crate::object::Object;
 use crate::problem::Report;
 use crate::selectors::{Candidate, World, Written, of_nvidia};
@@ -161,19 +161,6 @@ pub(crate) fn check<'t>(object: &Object<'t>, world: &World<'t>, report: &mut Rep
         self::constraint(file, constraint, &asks, world, report);
     }
     configs(file, devices, Some(&names), report);
-}
-
-fn label(file: usize, node: &Node, what: &str, report: &mut Report<'_>) {
-    if let Some(name) = node.as_text().filter(|name| !is_label(name)) {
-        report
-            .say(
-                file,
-                "name",
-                node.place,
-                format!("{name:?} cannot be the name of {what}"),
-            )
-            .help("lower-case letters, digits and `-`, at most 63, no `-` at the ends");
-    }
 }
 
 /// Exactly one of `exactly` and `firstAvailable`.
@@ -682,14 +669,15 @@ fn nvidia(file: usize, parameters: &Node, report: &mut Report<'_>) {
 
 pub(crate) fn driver_name(file: usize, node: &Node, report: &mut Report<'_>) {
     let Some(name) = node.as_text() else { return };
-    if is_subdomain(name, 63) {
+    if is_subdomain(name, limits::DRIVER_BYTES) {
         return;
     }
     let help = match name.split_once('/') {
         Some((domain, id)) => format!("a driver's name has no slash; `{id}.{domain}` would be one"),
-        None => {
-            "lower-case words joined by dots, at most 63 characters, as gpu.nvidia.com".to_owned()
-        }
+        None => format!(
+            "lower-case words joined by dots, at most {} characters, as gpu.nvidia.com",
+            limits::DRIVER_BYTES
+        ),
     };
     report
         .say(

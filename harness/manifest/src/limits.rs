@@ -1,6 +1,7 @@
 //! Lists and maps that are longer than the API takes.
 
-use crate::names::counted;
+use oracle::counted;
+
 use crate::problem::Report;
 use crate::tree::{Node, Value};
 
@@ -27,7 +28,7 @@ pub(crate) fn at_most(
                 place,
                 format!(
                     "{key:?} has {}, at most {most} are taken",
-                    counted(count, "entry").replace("entrys", "entries")
+                    counted(count, "entry")
                 ),
             )
             .help(help);

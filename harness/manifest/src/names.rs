@@ -1,12 +1,36 @@
 //! The forms of names, and the name that was meant.
 
-/// `a-b`, at most 63 characters.
+use oracle::limits::{DRIVER_BYTES, ID_BYTES};
+
+use crate::problem::Report;
+use crate::tree::Node;
+
+/// Bytes of a DNS label.
+const LABEL_BYTES: usize = 63;
+
+/// `a-b`: a DNS label.
 pub(crate) fn is_label(text: &str) -> bool {
     let ok = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    (1..=63).contains(&text.len())
+    (1..=LABEL_BYTES).contains(&text.len())
         && text.bytes().all(ok)
         && !text.starts_with('-')
         && !text.ends_with('-')
+}
+
+/// Says so where the name of `what` is no label.
+pub(crate) fn label(file: usize, node: &Node, what: &str, report: &mut Report<'_>) {
+    if let Some(name) = node.as_text().filter(|name| !is_label(name)) {
+        report
+            .say(
+                file,
+                "name",
+                node.place,
+                format!("{name:?} cannot be the name of {what}"),
+            )
+            .help(format!(
+                "lower-case letters, digits and `-`, at most {LABEL_BYTES}, no `-` at the ends"
+            ));
+    }
 }
 
 /// Labels joined by dots.
@@ -14,9 +38,9 @@ pub(crate) fn is_subdomain(text: &str, longest: usize) -> bool {
     text.len() <= longest && text.split('.').all(is_label)
 }
 
-/// An identifier as C has them, at most 32 characters.
+/// An identifier as C has them, as attributes and capacities are named.
 pub(crate) fn is_identifier(text: &str) -> bool {
-    (1..=32).contains(&text.len())
+    (1..=ID_BYTES).contains(&text.len())
         && text
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
@@ -29,7 +53,7 @@ pub(crate) fn attribute_problem(name: &str, qualified: bool) -> Option<String> {
         Some((domain, id)) => (Some(domain), id),
         None => (None, name),
     };
-    if domain.is_some_and(|domain| !is_subdomain(domain, 63)) {
+    if domain.is_some_and(|domain| !is_subdomain(domain, DRIVER_BYTES)) {
         return Some(format!(
             "the domain of {name:?} is not lower-case words joined by dots"
         ));
@@ -38,7 +62,7 @@ pub(crate) fn attribute_problem(name: &str, qualified: bool) -> Option<String> {
         return Some(format!("{name:?} has no domain"));
     }
     (!is_identifier(id)).then(|| {
-        format!("{id:?} is not an identifier: letters, digits and `_`, at most 32, no digit first, no `-` and no `.`")
+        format!("{id:?} is not an identifier: letters, digits and `_`, at most {ID_BYTES}, no digit first, no `-` and no `.`")
     })
 }
 
@@ -71,11 +95,6 @@ pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
         Some((last, [])) => (*last).to_owned(),
         Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
     }
-}
-
-/// `1 device`, `2 devices`
-pub(crate) fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use oracle::{Gates, Version};
+use oracle::Gates;
 
 use crate::names::{listed, nearest};
 use crate::problem::Report;
@@ -249,18 +249,12 @@ fn is_optional(api_version: &str) -> bool {
 
 /// The version of a kind that a cluster with these gates serves.
 fn usual(kind: &str, gates: &Gates) -> Option<&'static str> {
-    let version = gates.version();
     if kind == "DeviceTaintRule" {
-        return match version {
-            _ if !gates.taint_rules() => None,
-            Version::V1_34 | Version::V1_35 => Some("resource.k8s.io/v1alpha3"),
-            Version::V1_36 => Some("resource.k8s.io/v1beta2"),
-            Version::V1_37 => Some("resource.k8s.io/v1"),
-        };
+        return gates.taint_rules_api();
     }
     let schema = Schema::get();
     schema
-        .versions_of(kind, version)
+        .versions_of(kind, gates.version())
         .into_iter()
         .find(|name| !is_optional(name))
 }

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use oracle::{Gate, Gates, Quantity, Version};
+use oracle::{Gate, Gates, Quantity, Version, counted};
 
-use crate::names::{counted, listed, nearest};
+use crate::names::{listed, nearest};
 use crate::object::Object;
 use crate::problem::Report;
 use crate::tree::Node;
@@ -104,7 +104,7 @@ fn counts(pool: &str, slices: &[(&Object<'_>, &Node)], report: &mut Report<'_>) 
                 place,
                 format!(
                     "the pool {pool:?} is to have {}, {have} {} here",
-                    counted(usize::try_from(count).unwrap_or(0), "slice"),
+                    counted(count, "slice"),
                     if have == 1 { "is" } else { "are" }
                 ),
             )

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s::facts_of;
-use oracle::{Dialect, Expression, Facts, Gate, Gates};
+use oracle::{Dialect, Expression, Facts, Gate, Gates, counted};
 
 use crate::catalogue::{self, CLASSES, DRIVER, OF_THE_MACHINE};
 use crate::expression::{self, mentions};
 use crate::limits::at_most;
-use crate::names::{counted, listed, nearest};
+use crate::names::{listed, nearest};
 use crate::object::Object;
 use crate::problem::Report;
 use crate::tree::{Node, Place};

@@ -8,7 +8,7 @@ use regex::Regex;
 
 use crate::claim::driver_name;
 use crate::limits::at_most;
-use crate::names::{attribute_problem, is_label, is_subdomain, listed};
+use crate::names::{attribute_problem, is_label, is_subdomain, label, listed};
 use crate::object::Object;
 use crate::problem::Report;
 use crate::taint;
@@ -19,8 +19,6 @@ static VERSION: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$")
         .ok()
 });
-/// Bytes of a text or version among the attributes.
-const TEXT: usize = 64;
 
 pub(crate) fn check(object: &Object<'_>, gates: &Gates, report: &mut Report<'_>) {
     let Some(spec) = object.spec() else { return };
@@ -50,30 +48,27 @@ pub(crate) fn check(object: &Object<'_>, gates: &Gates, report: &mut Report<'_>)
             .help("put `sharedCounters` into a slice of its own in the same pool, with the same generation, and count it in `resourceSliceCount`");
     }
     let devices = spec.list("devices");
-    let body = |device: &'_ Node| {
-        device
-            .get("basic")
-            .cloned()
-            .unwrap_or_else(|| device.clone())
-    };
-    let bodies: Vec<(&Node, Node)> = devices
+    // In v1beta1 what is said of a device stands in `basic`.
+    let bodies: Vec<(&Node, &Node)> = devices
         .iter()
-        .map(|device| (device, body(device)))
+        .map(|device| (device, device.get("basic").unwrap_or(device)))
         .collect();
     let advanced = bodies
         .iter()
         .any(|(_, it)| !it.list("taints").is_empty() || !it.list("consumesCounters").is_empty());
-    let most = if advanced && gates.version() >= Version::V1_35 {
-        limits::ADVANCED_DEVICES_PER_SLICE
+    let (most, why) = if advanced && gates.version() >= Version::V1_35 {
+        let most = limits::ADVANCED_DEVICES_PER_SLICE;
+        (
+            most,
+            format!(
+                "devices with taints or counters: {most} in a slice; put the rest into a further slice of the pool"
+            ),
+        )
     } else {
-        limits::DEVICES_PER_SLICE
+        let why = "put the rest into a further slice of the pool".to_owned();
+        (limits::DEVICES_PER_SLICE, why)
     };
-    let why = if most == limits::DEVICES_PER_SLICE {
-        "put the rest into a further slice of the pool"
-    } else {
-        "devices with taints or counters: 64 in a slice; put the rest into a further slice of the pool"
-    };
-    at_most(report, file, spec, "devices", most, why);
+    at_most(report, file, spec, "devices", most, &why);
     at_most(
         report,
         file,
@@ -119,23 +114,13 @@ pub(crate) fn check(object: &Object<'_>, gates: &Gates, report: &mut Report<'_>)
     }
 }
 
-fn label(file: usize, node: &Node, what: &str, report: &mut Report<'_>) {
-    if let Some(name) = node.as_text().filter(|name| !is_label(name)) {
-        report
-            .say(
-                file,
-                "name",
-                node.place,
-                format!("{name:?} cannot be the name of {what}"),
-            )
-            .help("lower-case letters, digits and `-`, at most 63, no `-` at the ends");
-    }
-}
-
 fn pool(file: usize, pool: &Node, report: &mut Report<'_>) {
     if let Some(node) = pool.get("name")
         && let Some(name) = node.as_text()
-        && !(name.len() <= 253 && name.split('/').all(|part| is_subdomain(part, 253)))
+        && !(name.len() <= limits::POOL_BYTES
+            && name
+                .split('/')
+                .all(|part| is_subdomain(part, limits::POOL_BYTES)))
     {
         report
             .say(
@@ -448,7 +433,7 @@ fn attribute(file: usize, key: &crate::tree::Key, value: &Node, report: &mut Rep
     for kind in ["string", "version"] {
         if let Some(node) = value.get(kind)
             && let Some(text) = node.as_text()
-            && text.len() > TEXT
+            && text.len() > limits::ATTRIBUTE_BYTES
         {
             report
                 .say(
@@ -456,8 +441,9 @@ fn attribute(file: usize, key: &crate::tree::Key, value: &Node, report: &mut Rep
                     "limit",
                     node.place,
                     format!(
-                        "the text has {} bytes, at most {TEXT} are taken",
-                        text.len()
+                        "the text has {} bytes, at most {} are taken",
+                        text.len(),
+                        limits::ATTRIBUTE_BYTES
                     ),
                 )
                 .help("publish a shorter one");

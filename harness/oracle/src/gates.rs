@@ -167,6 +167,16 @@ impl Gates {
             && (self.version < Version::V1_35 || self.has(Gate::DeviceTaintRules))
     }
 
+    /// The API version in which this Kubernetes has DeviceTaintRules; `None` where they do not count. Those that are not
+    /// stable are served only where somebody asks for them.
+    pub fn taint_rules_api(&self) -> Option<&'static str> {
+        self.taint_rules().then_some(match self.version {
+            Version::V1_34 | Version::V1_35 => "resource.k8s.io/v1alpha3",
+            Version::V1_36 => "resource.k8s.io/v1beta2",
+            Version::V1_37 => "resource.k8s.io/v1",
+        })
+    }
+
     /// The gates that are on, in the order of [`Gate::ALL`].
     pub fn iter(&self) -> impl Iterator<Item = Gate> + '_ {
         self.on.iter().copied()

@@ -57,5 +57,5 @@ pub use verdict::{
     Allocation, Answer, ConfigSource, Failure, Given, GivenConfig, Look, Refusal, Refused, Verdict,
 };
 pub use version::{UnknownVersion, Version};
-pub use weight::Weight;
+pub use weight::{Weight, counted};
 pub use world::{Setup, World};

@@ -42,18 +42,25 @@ impl fmt::Display for Weight {
             (Some(compute), Some(memory)) => write!(
                 f,
                 "{}, {}",
-                counted(i64::from(compute), "compute slice"),
-                counted(i64::from(memory), "memory slice")
+                counted(compute, "compute slice"),
+                counted(memory, "memory slice")
             ),
-            (Some(compute), None) => f.write_str(&counted(i64::from(compute), "compute slice")),
+            (Some(compute), None) => f.write_str(&counted(compute, "compute slice")),
             (None, _) => f.write_str("unknown weight"),
         }
     }
 }
 
-/// `1 slice`, `2 slices`.
-pub(crate) fn counted(count: i64, one: &str) -> String {
-    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
+/// `1 slice`, `2 slices`, `2 classes`, `2 entries`: so many of one, in words.
+pub fn counted<N: Copy + PartialEq + From<u8> + fmt::Display>(count: N, one: &str) -> String {
+    if count == N::from(1) {
+        return format!("{count} {one}");
+    }
+    match one.strip_suffix('y') {
+        Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{count} {stem}ies"),
+        _ if one.ends_with("ss") => format!("{count} {one}es"),
+        _ => format!("{count} {one}s"),
+    }
 }
 
 /// The compute slices that the name of a profile says: 3 of `3g.20gb` and `3g.20gb+me`, 1 of `1c.3g.20gb`.
@@ -152,6 +159,16 @@ mod tests {
         ] {
             assert_eq!(of_profile(profile), slices, "{profile}");
         }
+    }
+
+    #[test]
+    fn counts_in_words() {
+        let of = |one| [counted(1_usize, one), counted(2_usize, one)];
+        assert_eq!(of("slice"), ["1 slice", "2 slices"]);
+        assert_eq!(of("class"), ["1 class", "2 classes"]);
+        assert_eq!(of("entry"), ["1 entry", "2 entries"]);
+        assert_eq!(of("key"), ["1 key", "2 keys"]);
+        assert_eq!(counted(-1_i64, "slice"), "-1 slices");
     }
 
     #[test]

@@ -103,13 +103,10 @@ impl GateSet {
                 .map(|gate| (gate.name().to_owned(), true))
                 .collect(),
         };
-        // Rules for taints are an API that is served by default only since 1.37.
-        let rules = match version {
-            _ if !gates.taint_rules() => None,
-            Version::V1_34 | Version::V1_35 => Some("resource.k8s.io/v1alpha3"),
-            Version::V1_36 => Some("resource.k8s.io/v1beta2"),
-            Version::V1_37 => None,
-        };
+        // What is not stable yet is served only where somebody asks for it.
+        let rules = gates
+            .taint_rules_api()
+            .filter(|api| *api != "resource.k8s.io/v1");
         cluster::Features {
             gates: named.into_iter().collect(),
             apis: rules.into_iter().map(str::to_owned).collect(),
