@@ -74,6 +74,15 @@ pub struct SelectArgs {
 }
 
 impl SelectArgs {
+    /// All scenarios of these paths.
+    #[must_use]
+    pub fn of(paths: &[PathBuf]) -> Self {
+        Self {
+            paths: paths.to_vec(),
+            ..Self::default()
+        }
+    }
+
     /// The paths, or the usual one.
     ///
     /// # Errors
@@ -296,6 +305,17 @@ pub enum Format {
     Json,
 }
 
+/// Which cluster is shown, and how.
+#[derive(Debug, Clone, Args)]
+pub struct ShowArgs {
+    /// How it is printed
+    #[arg(long, short, value_enum, default_value_t)]
+    pub output: Format,
+    /// Which cluster.
+    #[command(flatten)]
+    pub live: LiveArgs,
+}
+
 /// Arguments of `explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
@@ -308,12 +328,9 @@ pub struct ExplainArgs {
     /// Show every device and every node; without it, what is alike is folded
     #[arg(long)]
     pub all: bool,
-    /// How it is printed
-    #[arg(long, short, value_enum, default_value_t)]
-    pub output: Format,
-    /// Which cluster.
+    /// Of which cluster, and how.
     #[command(flatten)]
-    pub live: LiveArgs,
+    pub show: ShowArgs,
 }
 
 /// Arguments of `inspect`.
@@ -337,12 +354,9 @@ pub struct SlicesArgs {
     /// Show every device; without it, those alike are folded
     #[arg(long)]
     pub all: bool,
-    /// How it is printed
-    #[arg(long, short, value_enum, default_value_t)]
-    pub output: Format,
-    /// Which cluster.
+    /// Of which cluster, and how.
     #[command(flatten)]
-    pub live: LiveArgs,
+    pub show: ShowArgs,
 }
 
 /// Arguments of `doctor`.
@@ -351,10 +365,7 @@ pub struct DoctorArgs {
     /// Manifests of Cluster API's GPU pools, to be checked beside what the cluster has of them
     #[arg(long, value_name = "FILE")]
     pub machines: Vec<PathBuf>,
-    /// How it is printed
-    #[arg(long, short, value_enum, default_value_t)]
-    pub output: Format,
-    /// Which cluster.
+    /// Of which cluster, and how.
     #[command(flatten)]
-    pub live: LiveArgs,
+    pub show: ShowArgs,
 }

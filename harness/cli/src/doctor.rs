@@ -6,8 +6,9 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use ::doctor::{Examined, Level, Seen, counted, examine};
+use ::doctor::{Examined, Level, Seen, examine};
 use k8s_openapi::api::core::v1::{Pod, ResourceQuota};
+use oracle::counted;
 use oracle::objects::Listed;
 use scenario::Exit;
 use serde::Deserialize;
@@ -29,12 +30,12 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<ExitCode, Error> {
         .concat();
     let runtime = tokio::runtime::Runtime::new().map_err(Error::Runtime)?;
     let seen = runtime.block_on(async {
-        let live = Live::open(&args.live).await?;
+        let live = Live::open(&args.show.live).await?;
         see(&live, files).await
     })?;
     let examined = examine(&seen);
     let problems = examined.iter().any(Examined::has_problems);
-    let text = match args.output {
+    let text = match args.show.output {
         Format::Text => render(&examined),
         Format::Json => format!("{:#}\n", json!({ "format": FORMAT, "checks": examined })),
     };

@@ -8,10 +8,7 @@ use crate::args::{FmtArgs, SelectArgs};
 use crate::{Error, lint};
 
 pub(crate) fn run(args: &FmtArgs) -> Result<ExitCode, Error> {
-    let select = SelectArgs {
-        paths: args.paths.clone(),
-        ..SelectArgs::default()
-    };
+    let select = SelectArgs::of(&args.paths);
     let files = match read_features(&registry(), &select.paths()?) {
         Ok(files) => files,
         Err(error) => {

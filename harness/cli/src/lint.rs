@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-use oracle::{Gates, Version};
+use oracle::{Gates, Version, counted};
 use scenario::{
     Exit, Filter, Finding, LintedManifests, LoadError, Plan, Registry, SourceError, is_manifest,
     lint_manifests, registry, render,
@@ -86,10 +86,6 @@ pub(crate) fn run(args: &LintArgs) -> Result<ExitCode, Error> {
         );
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 fn filter(select: &SelectArgs) -> Result<Filter, Error> {

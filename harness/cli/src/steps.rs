@@ -12,18 +12,14 @@ pub(crate) fn run(args: &StepsArgs) -> Result<ExitCode, Error> {
     if args.unused {
         return unused(args);
     }
-    // A reader such as `head` may have gone.
-    let _ = std::io::Write::write_all(&mut std::io::stdout(), text().as_bytes());
+    crate::say(&text())?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Steps that no scenario of these paths uses; there may be good ones among them, so it is no failure.
 fn unused(args: &StepsArgs) -> Result<ExitCode, Error> {
     let registry = registry();
-    let select = SelectArgs {
-        paths: args.paths.clone(),
-        ..SelectArgs::default()
-    };
+    let select = SelectArgs::of(&args.paths);
     let plan = match lint::load(&registry, &select)? {
         Ok(plan) => plan,
         Err(code) => return Ok(code),
@@ -47,7 +43,7 @@ fn unused(args: &StepsArgs) -> Result<ExitCode, Error> {
         all.len(),
         plan.scenarios.len()
     );
-    let _ = std::io::Write::write_all(&mut std::io::stdout(), text.as_bytes());
+    crate::say(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

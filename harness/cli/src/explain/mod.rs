@@ -19,14 +19,14 @@ use crate::live::Live;
 pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Error> {
     let runtime = tokio::runtime::Runtime::new().map_err(Error::Runtime)?;
     let (server, listed, pods, name) = runtime.block_on(async {
-        let live = Live::open(&args.live).await?;
+        let live = Live::open(&args.show.live).await?;
         let (server, listed, pods) =
             tokio::try_join!(live.server(), live.listed(), live.pods(&args.namespace))?;
         Ok::<_, Error>((server, listed, pods, live.name))
     })?;
     let asked = asked::find(&args.claim, &args.namespace, &name, &listed, &pods)?;
     let account = account::account(&listed, &server, asked)?;
-    let text = match args.output {
+    let text = match args.show.output {
         Format::Text => text::render(&account, args.all),
         Format::Json => format!("{:#}\n", json::value(&account)),
     };

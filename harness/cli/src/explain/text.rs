@@ -6,6 +6,8 @@ use std::fmt::Write;
 use oracle::objects::{Ask, Claim, Mode};
 use oracle::{Answer, Look, Place, Refusal, Verdict};
 
+use crate::live;
+
 use super::account::{Account, Agreement, Given};
 
 /// Of devices in a row with one reason so many are shown.
@@ -46,24 +48,16 @@ fn head(text: &mut String, account: &Account) -> std::fmt::Result {
         )?,
         None => writeln!(text, "not allocated; asked as of now")?,
     }
-    writeln!(
+    live::head(
         text,
-        "Kubernetes {}, allocator {}, {}",
-        account.server.version, account.variant, account.server.gates_from
+        &account.server,
+        account.variant,
+        account.order_is_specified,
     )?;
-    if !account.order_is_specified {
-        writeln!(
-            text,
-            "note: this allocator does not say in which order it takes pools; one order is shown"
-        )?;
-    }
     for note in &account.asked.notes {
         writeln!(text, "note: {note}")?;
     }
-    for mistake in &account.unreadable {
-        writeln!(text, "note: left out, for it cannot be read: {mistake}")?;
-    }
-    Ok(())
+    live::left_out(text, &account.unreadable)
 }
 
 fn requests(text: &mut String, account: &Account, claim: &Claim) -> std::fmt::Result {

@@ -25,11 +25,11 @@ pub(crate) fn run(args: &InspectArgs) -> Result<ExitCode, Error> {
 fn slices(args: &SlicesArgs) -> Result<ExitCode, Error> {
     let runtime = tokio::runtime::Runtime::new().map_err(Error::Runtime)?;
     let (server, listed) = runtime.block_on(async {
-        let live = Live::open(&args.live).await?;
+        let live = Live::open(&args.show.live).await?;
         tokio::try_join!(live.server(), live.listed())
     })?;
     let menu = menu::menu(&listed, &server);
-    let text = match args.output {
+    let text = match args.show.output {
         Format::Text => table::render(&menu, args.all) + &picture::render(&menu),
         Format::Json => format!("{:#}\n", json::value(&menu)),
     };

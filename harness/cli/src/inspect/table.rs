@@ -5,6 +5,8 @@ use std::fmt::Write;
 
 use oracle::{CounterLeft, Quantity, State, Stocked};
 
+use crate::live;
+
 use super::menu::{ClassMenu, Menu};
 
 /// Of devices in a row that are alike so many are shown.
@@ -25,20 +27,8 @@ pub(crate) fn render(menu: &Menu, all: bool) -> String {
 }
 
 fn head(text: &mut String, menu: &Menu) -> std::fmt::Result {
-    writeln!(
-        text,
-        "Kubernetes {}, allocator {}, {}",
-        menu.server.version, menu.variant, menu.server.gates_from
-    )?;
-    if !menu.order_is_specified {
-        writeln!(
-            text,
-            "note: this allocator does not say in which order it takes pools; one order is shown"
-        )?;
-    }
-    for mistake in &menu.unreadable {
-        writeln!(text, "note: left out, for it cannot be read: {mistake}")?;
-    }
+    live::head(text, &menu.server, menu.variant, menu.order_is_specified)?;
+    live::left_out(text, &menu.unreadable)?;
     if menu.stock.is_empty() {
         writeln!(text, "note: no driver publishes any device")?;
     }

@@ -6,6 +6,7 @@
 pub(crate) mod captured;
 mod machines;
 
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use k8s_openapi::api::core::v1::{Node, Pod};
@@ -52,6 +53,35 @@ impl std::fmt::Display for GatesFrom {
             ),
         }
     }
+}
+
+/// The first lines of what is said of a cluster: which server and allocator, and whether another order would do as well.
+pub(crate) fn head(
+    text: &mut String,
+    server: &Server,
+    variant: &str,
+    order_is_specified: bool,
+) -> std::fmt::Result {
+    writeln!(
+        text,
+        "Kubernetes {}, allocator {variant}, {}",
+        server.version, server.gates_from
+    )?;
+    if !order_is_specified {
+        writeln!(
+            text,
+            "note: this allocator does not say in which order it takes pools; one order is shown"
+        )?;
+    }
+    Ok(())
+}
+
+/// A line for each object that cannot be read.
+pub(crate) fn left_out(text: &mut String, unreadable: &[String]) -> std::fmt::Result {
+    for mistake in unreadable {
+        writeln!(text, "note: left out, for it cannot be read: {mistake}")?;
+    }
+    Ok(())
 }
 
 /// A connection.
