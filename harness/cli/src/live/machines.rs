@@ -1,5 +1,6 @@
 //! What Cluster API has of machine pools: MachineDeployments and the templates that they name.
 
+use scenario::LiveError;
 use serde_json::Value;
 
 use super::Live;
@@ -47,12 +48,19 @@ impl Live {
 
     /// What a path answers; `None` where there is no such path.
     async fn json(&self, path: &str) -> Result<Option<Value>, Error> {
-        match self.get(path).await {
+        let answer = match self.asked.get(path).await {
             Ok(text) => serde_json::from_str(&text)
                 .map(Some)
-                .map_err(|error| self.strange(path, &error.to_string())),
+                .map_err(|error| LiveError::Answer {
+                    path: path.to_owned(),
+                    why: error.to_string(),
+                }),
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
-            Err(error) => Err(self.refused(&format!("read {path}"), error)),
-        }
+            Err(error) => Err(LiveError::Api {
+                doing: format!("read {path}"),
+                source: Box::new(error),
+            }),
+        };
+        answer.map_err(|error| self.of(error))
     }
 }

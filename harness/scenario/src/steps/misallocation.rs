@@ -2,16 +2,14 @@
 //! Per claim and for the run, in compute and memory slices. It is asked for pods that came alone, for only then it is known
 //! what was free.
 
-use k8s_openapi::api::core::v1::Node;
-use k8s_openapi::api::resource::v1::{DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice};
-use kube::Resource;
-use kube::api::{Api, ListParams};
+use k8s_openapi::api::resource::v1::ResourceClaim;
 use oracle::objects::{Claim, ClaimKey, Held, Listed, bound_node};
-use oracle::{DeviceId, Gates, Misallocation, Setup, Version};
+use oracle::{DeviceId, Gates, Misallocation, Setup};
 use report::Failure;
 
+use crate::live::{GatesFrom, Live};
 use crate::registry::{Args, Kind, Registry, StepResult};
-use crate::world::{World, api};
+use crate::world::World;
 
 pub(super) fn register(steps: &mut Registry) {
     steps
@@ -88,7 +86,7 @@ fn lines(all: &[Misallocation]) -> String {
 }
 
 async fn weigh(world: &World) -> Result<Vec<Misallocation>, Failure> {
-    let (listed, gates) = tokio::try_join!(listed(world), gates(world))?;
+    let (listed, gates) = cluster(world).await?;
     let came_alone = |made: &&crate::world::Made| !made.ended && made.before.is_some();
     let mut all = Vec::new();
     for made in world.made.iter().filter(came_alone) {
@@ -201,53 +199,22 @@ fn hold_only(setup: &mut Setup, before: &[(String, String)]) {
     });
 }
 
-async fn listed(world: &World) -> Result<Listed, Failure> {
-    let (slices, classes, claims, nodes, rules) = tokio::join!(
-        list::<ResourceSlice>(world, "ResourceSlices"),
-        list::<DeviceClass>(world, "DeviceClasses"),
-        list::<ResourceClaim>(world, "ResourceClaims"),
-        list::<Node>(world, "Nodes"),
-        // Not served everywhere; where they are not there are none.
-        list::<DeviceTaintRule>(world, "DeviceTaintRules"),
-    );
-    Ok(Listed {
-        slices: slices?,
-        classes: classes?,
-        claims: claims?,
-        nodes: nodes?,
-        rules: rules.unwrap_or_default(),
-    })
-}
-
-async fn list<K>(world: &World, what: &str) -> Result<Vec<K>, Failure>
-where
-    K: Resource<DynamicType = ()> + Clone + serde::de::DeserializeOwned + std::fmt::Debug,
-{
-    let all: Api<K> = Api::all(world.testbed().client());
-    let list = all.list(&ListParams::default()).await;
-    Ok(list
-        .map_err(|error| api(&format!("list the {what}"), &error))?
-        .items)
-}
-
-/// The gates of the cluster, by its API server.
-async fn gates(world: &World) -> Result<Gates, Failure> {
-    let client = world.testbed().client();
-    let info = client.apiserver_version().await;
-    let info = info.map_err(|error| api("ask for the version", &error))?;
-    let version: Version = format!("{}.{}", info.major, info.minor)
-        .parse()
-        .map_err(|error: oracle::UnknownVersion| Failure::new(error.to_string()))?;
-    let request = http::Request::get("/metrics")
-        .body(Vec::new())
-        .map_err(|error| Failure::new(error.to_string()))?;
-    let text = client.request_text(request).await;
-    let text = text.map_err(|error| api("read the API server's metrics", &error))?;
-    Ok(Gates::of_metrics(&text, version).unwrap_or_else(|| Gates::default_of(version)))
+/// Every object that decides about devices, and the gates as the API server says them.
+async fn cluster(world: &World) -> Result<(Listed, Gates), Failure> {
+    let live = Live::new(world.testbed().client());
+    let asked = tokio::try_join!(live.listed(), live.server());
+    let (listed, server) = asked.map_err(|error| Failure::new(error.to_string()))?;
+    match server.gates_from {
+        GatesFrom::Metrics => Ok((listed, server.gates)),
+        // What was free and fitted hangs on the gates: nothing is taken for granted.
+        from @ GatesFrom::Defaults { .. } => Err(Failure::new(from.to_string())),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use oracle::Version;
+
     use super::*;
 
     /// Two small partitions, a claim that holds the larger of two, and a claim beside it.
