@@ -124,7 +124,10 @@ impl ScenarioResult {
                     .tags
                     .iter()
                     .find_map(|tag| tag.strip_prefix("@expected-fail:"));
-                mark.map(str::to_owned)
+                mark.map(|mark| match mark.strip_suffix("-unreported") {
+                    Some(program) => format!("{program}, in no public report that is known"),
+                    None => mark.to_owned(),
+                })
             }
             (_, Some(often)) => Some(format!("held in {} of {} tries", often.held, often.tries)),
             _ => None,

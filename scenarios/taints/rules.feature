@@ -118,7 +118,9 @@ Feature: Cards taken out of service by taints
     And pod "tolerant" gets "gpu-0"
     And pod "tolerant" keeps running for 4 seconds
 
-  @nondeterministic
+  # The allocator takes such a toleration for one of every effect, as its documentation says. The controller that evicts
+  # asks for the effect NoExecute by name, and ends the pod. No public report of it was found.
+  @expected-fail:kubernetes-unreported
   Scenario: a toleration that names no effect tolerates every effect
     Given this manifest is applied:
       """
