@@ -1,4 +1,4 @@
-@binding-conditions @hand-written-slices @needs:DRADeviceBindingConditions
+@binding-conditions @hand-written-slices @needs:DRADeviceBindingConditions @needs:DRAResourceClaimDeviceStatus
 Feature: Devices that must be attached first
   A card in a fabric is allocated before it is attached: the pod is bound only when the driver's controller has reported
   the device as ready, and looks for another place when it has failed. No driver stands behind these hand-written
@@ -31,6 +31,8 @@ Feature: Devices that must be attached first
     When pod "far" uses claim "remote"
     Then claim "remote" gets "far-0"
     When the devices of claim "remote" are reported as "example.com/failed"
-    Then pod "far" is bound to no node for 3 seconds
+    Then claim "remote" is allocated anew, without the report "example.com/failed"
+    And claim "remote" gets "far-0"
+    And pod "far" is bound to no node for 3 seconds
     When the devices of claim "remote" are reported as "example.com/attached"
     Then pod "far" is bound to "node-1"

@@ -88,6 +88,7 @@ Feature: Devices that belong together, and devices that must not
     And each running pod sees 1 GPU and 3 MIG devices
     And claims, counters and the card agree
 
+  @needs:DRAConsumableCapacity
   Scenario: each card of the node sits under a PCIe root of its own
     Given a node with 2 "A100-SXM4-40GB"
     When pod "same-root" claims:

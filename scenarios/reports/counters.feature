@@ -148,7 +148,7 @@ Feature: Public reports on partitions and their counters
     When pod "b" uses claim "b"
     Then claim "b" gets "shared"
 
-  @kubernetes-140436
+  @kubernetes-140436 @needs:DRADeviceTaints
   Scenario: kubernetes 140436: a candidate that is passed over gives its counters back
     Given a node with 1 "A100-SXM4-40GB"
     And this manifest is applied:
@@ -197,7 +197,7 @@ Feature: Public reports on partitions and their counters
     When pod "a" uses claim "a"
     Then claim "a" gets "second"
 
-  @kubernetes-140729 @expected-fail:kubernetes-140729
+  @kubernetes-140729 @expected-fail:kubernetes-140729 @needs:DRAAdminAccess
   Scenario: kubernetes 140729: admin access takes nothing from the counters
     Given a node with 1 "A100-SXM4-40GB"
     And this manifest is applied:

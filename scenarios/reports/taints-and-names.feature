@@ -4,7 +4,7 @@ Feature: Public reports on taints, extended resources and quotas
 
   @kubernetes-141620 @needs:DRADeviceTaintRules @needs:kubernetes-1.37
   Scenario: kubernetes 141620: a rule without a selector taints nothing
-    Given a node with 1 "A100-SXM4-40GB"
+    Given a node with 2 "A100-SXM4-40GB"
     And this manifest is applied:
       """
       apiVersion: resource.k8s.io/v1
@@ -12,10 +12,17 @@ Feature: Public reports on taints, extended resources and quotas
       metadata: {name: nothing}
       spec:
         taint: {key: example.com/nothing, effect: NoSchedule}
+      ---
+      apiVersion: resource.k8s.io/v1
+      kind: DeviceTaintRule
+      metadata: {name: seen-after-it}
+      spec:
+        deviceSelector: {driver: gpu.nvidia.com, pool: node-1, device: gpu-0}
+        taint: {key: example.com/maintenance, effect: NoSchedule}
       """
     When a pod claims a whole card
     Then pod "pod-1" runs
-    And pod "pod-1" gets "gpu-0"
+    And pod "pod-1" gets "gpu-1"
 
   @kubernetes-141422 @needs:DRADeviceTaintRules @needs:kubernetes-1.37
   Scenario: kubernetes 141422: a rule with an empty selector taints everything, as is specified
@@ -33,7 +40,7 @@ Feature: Public reports on taints, extended resources and quotas
       """
     Then pod "pod-1" is evicted within 20 seconds
 
-  @kubernetes-130447 @needs:DRADeviceTaints @needs:DRADeviceTaintRules @needs:kubernetes-1.37
+  @kubernetes-130447 @needs:DRAAdminAccess @needs:DRADeviceTaints @needs:DRADeviceTaintRules @needs:kubernetes-1.37
   Scenario: kubernetes 130447: admin access to all does not look past a taint
     Given a node with 1 "A100-SXM4-40GB"
     And this manifest is applied:

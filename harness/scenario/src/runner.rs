@@ -79,7 +79,7 @@ pub enum Verdict {
     Broken(String),
 }
 
-/// How one try ended, the failure that no step has, and whether it was an assertion that failed.
+/// How one try ended, the failure that no step has, and whether what failed is an assertion that may be expected to.
 struct Tried(Verdict, Option<Failure>, bool);
 
 /// How long a tear-down may take.
@@ -285,7 +285,8 @@ impl Runner {
             return (tried.0, tried.1);
         };
         match tried {
-            // Only what it asserts is expected to be wrong: not that a node comes up, nor that nothing is left.
+            // Only what it asserts is expected to be wrong: not that a node comes up, nor that what was reported could be
+            // brought about, nor that nothing is left.
             Tried(Verdict::Failed(_), None, true) => (Verdict::FailedAsExpected, None),
             Tried(Verdict::Passed, _, _) => {
                 let mended = Failure::new(format!(
@@ -308,6 +309,11 @@ impl Runner {
         stop: watch::Receiver<bool>,
     ) -> Tried {
         let mut asserted = false;
+        let kinds: Vec<Option<Kind>> = planned
+            .bound
+            .iter()
+            .map(|(def, _)| self.registry.steps().get(*def).map(|def| def.kind))
+            .collect();
         self.emitter.emit(What::ScenarioStarted { scenario: index });
         let step_now = Rc::new(std::cell::Cell::new(0));
         let tell: Rc<dyn Fn(&str)> = {
@@ -382,7 +388,7 @@ impl Runner {
                 Ok(()) => self.step_finished(index, step, Outcome::Passed, took, None),
                 Err(failure) => {
                     self.step_finished(index, step, Outcome::Failed, took, Some(failure.clone()));
-                    asserted = def.kind == Kind::Then;
+                    asserted = expectation::may_fail(&kinds, step);
                     verdict = Verdict::Failed(failure);
                 }
             }
@@ -466,13 +472,16 @@ async fn teardown(
     limit: Duration,
 ) -> Result<(), Failure> {
     // First, since a Deployment would make its pods anew and a taint would keep them away from whoever comes next.
-    let taken_back = world.take_all_back().await;
-    for node in std::mem::take(&mut world.faulty) {
-        // Nothing can be cleaned up while calls go wrong.
-        testbed
-            .befall(&node, NodeEvent::FaultsCleared)
-            .await
-            .map_err(|error| Failure::new(error.message))?;
+    let mut first = world.take_all_back().await;
+    // Nothing can be cleaned up while calls go wrong or no driver is there.
+    let faulty = std::mem::take(&mut world.faulty).into_iter();
+    let driverless = std::mem::take(&mut world.driverless).into_iter();
+    let mended = faulty
+        .map(|node| (node, NodeEvent::FaultsCleared))
+        .chain(driverless.map(|node| (node, NodeEvent::DriverRevived)));
+    for (node, event) in mended {
+        let done = testbed.befall(&node, event).await;
+        first = first.and(done.map_err(|error| Failure::new(error.message)));
     }
     let (namespace, nodes) = (world.namespace(), &world.nodes);
     let pods: Api<Pod> = Api::namespaced(testbed.client(), namespace);
@@ -549,7 +558,7 @@ async fn teardown(
                 .versus("no pod, no allocated device, no GPU instance", seen)
         })
     })?;
-    taken_back
+    first
 }
 
 /// Returns once somebody wants to stop; never where nobody can.

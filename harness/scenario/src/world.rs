@@ -97,6 +97,8 @@ pub struct World {
     pub(crate) applied: Vec<Applied>,
     /// Nodes on which faults are armed.
     pub(crate) faulty: Vec<String>,
+    /// Nodes whose driver is dead.
+    pub(crate) driverless: Vec<String>,
     /// What the API server said of a manifest that was tried.
     pub(crate) tried: Option<Result<(), String>>,
     /// Why the cluster can do nothing more.
@@ -119,6 +121,7 @@ impl World {
             waiting: Vec::new(),
             applied: Vec::new(),
             faulty: Vec::new(),
+            driverless: Vec::new(),
             tried: None,
             broken: RefCell::default(),
         }
@@ -477,6 +480,15 @@ impl World {
     /// Why the cluster can do nothing more, where it cannot.
     pub(crate) fn broken(&self) -> Option<String> {
         self.broken.borrow().clone()
+    }
+
+    /// What the scenario made under the name of a pod; of one that never was nothing can be said.
+    pub(crate) fn made_pod(&self, pod: &str) -> Result<&Made, Failure> {
+        let found = self.made.iter().rfind(|made| made.pod == pod);
+        found.ok_or_else(|| {
+            let known: Vec<&str> = self.made.iter().map(|made| made.pod.as_str()).collect();
+            Failure::new(format!("this scenario made no pod {pod:?}")).versus(pod, known.join(", "))
+        })
     }
 
     pub(crate) fn ask_of(&self, pod: &str) -> Option<&Ask> {

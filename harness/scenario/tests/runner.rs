@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures::FutureExt;
 use hollow::{Hollow, Lie};
 use report::{Emitter, Event, Outcome, Recorder, Results, RunEnd, RunStarted, Sink, What};
-use scenario::{Filter, GateSet, Options, Plan, Runner, SourceFile, Testbed, registry};
+use scenario::{Filter, GateSet, NodeEvent, Options, Plan, Runner, SourceFile, Testbed, registry};
 use tokio::sync::watch;
 
 #[derive(Clone, Default)]
@@ -367,6 +367,10 @@ fn what_must_fail_is_not_red_and_what_no_longer_fails_is() {
     let (end, results) = play(&wrong, Lie::Nothing);
     assert_eq!((end, results.totals.expected_failures), (RunEnd::Passed, 1));
     assert_eq!(results.scenarios[0].note().as_deref(), Some("kubernetes-1"));
+    let unreported = wrong.replace("kubernetes-1", "kubernetes-unreported");
+    let (_, results) = play(&unreported, Lie::Nothing);
+    let note = results.scenarios[0].note().unwrap_or_default();
+    assert_eq!(note, "kubernetes, in no public report that is known");
 
     let mended = format!("{ONE}{}", scenario("mended", "Then 1 pod runs"));
     let (end, results) = play(&mended, Lie::Nothing);
@@ -382,6 +386,31 @@ fn what_must_fail_is_not_red_and_what_no_longer_fails_is() {
     assert_eq!((end, results.totals.failed), (RunEnd::Failed, 1));
     let (end, _) = play(&mended, Lie::Leaves);
     assert_eq!(end, RunEnd::Failed);
+    // The first assertions say that what is reported could be brought about, where others follow.
+    let then = |first: u32, second: u32| {
+        let last = format!(
+            "Then {first} pods run\n    When a pod claims one \"1g.5gb\"\n    Then {second} pods run"
+        );
+        let (end, results) = play(&format!("{ONE}{}", scenario("two", &last)), Lie::Nothing);
+        (end, results.totals.expected_failures)
+    };
+    assert_eq!(then(1, 3), (RunEnd::Passed, 1));
+    assert_eq!(then(2, 2), (RunEnd::Failed, 0));
+}
+
+#[test]
+fn the_tear_down_revives_the_driver_and_goes_on_where_that_fails() {
+    let feature = format!(
+        "{ONE}\n  Scenario: dies\n    When a pod claims one \"1g.5gb\"\n    And the driver on the node is killed\n    Then 1 pod runs\n"
+    );
+    let hollow = Hollow::new(Lie::Nothing);
+    let (end, _) = run(&text(&feature), &hollow, Options::default(), &never());
+    assert_eq!(end, RunEnd::Failed);
+    assert_eq!(
+        hollow.befallen(),
+        [NodeEvent::DriverKilled, NodeEvent::DriverRevived]
+    );
+    assert_eq!((hollow.count("pods"), hollow.count("namespaces")), (0, 0));
 }
 
 #[test]
@@ -445,6 +474,14 @@ fn steps_that_name_a_pod_are_about_that_pod() {
     assert!(play(other, Lie::OtherReason).contains("does not wait as it should"));
     let absent = format!("{one}    Then pod \"pod-2\" runs\n");
     assert!(play(&absent, Lie::Nothing).contains("there is no such pod"));
+    for step in [
+        "Then pod \"pod-2\" is gone within 1 second",
+        "Then pod \"pod-2\" is evicted within 1 second",
+        "When pod \"pod-2\" ends\n    Then 1 pod runs",
+    ] {
+        let never_was = play(&format!("{one}    {step}\n"), Lie::Nothing);
+        assert!(never_was.contains("made no pod \"pod-2\""), "{never_was}");
+    }
 }
 
 #[test]

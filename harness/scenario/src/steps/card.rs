@@ -27,22 +27,21 @@ const LAG: Duration = Duration::from_secs(15);
 
 async fn agree(world: &mut World, _: &Args) -> StepResult {
     let mut held = 0;
-    let result = world
-        .until(LAG, "claims, counters and the card agree", async || {
+    let result = until_none(
+        world,
+        LAG,
+        "claims, counters and the card agree",
+        async || {
             let (sight, pools, cards) = (
                 world.look().await?,
                 world.published().await?,
                 world.cards().await?,
             );
             held = sight.held.len();
-            let wrong = disagreements(&pools, &sight.held, &cards);
-            Ok(if wrong.is_empty() {
-                Probe::Ready(())
-            } else {
-                Probe::NotYet(wrong.join("\n"))
-            })
-        })
-        .await;
+            Ok(disagreements(&pools, &sight.held, &cards))
+        },
+    )
+    .await;
     result.map_err(|failure| {
         in_vain(failure, |seen| {
             Failure::new("claims, counters and the card do not agree").versus(
@@ -54,22 +53,35 @@ async fn agree(world: &mut World, _: &Args) -> StepResult {
 }
 
 async fn whole(world: &mut World, _: &Args) -> StepResult {
-    let result = world
-        .until(LAG, "the card is whole again", async || {
-            let (sight, cards) = (world.look().await?, world.cards().await?);
-            let left = leftovers(&sight.held, &cards);
-            Ok(if left.is_empty() {
-                Probe::Ready(())
-            } else {
-                Probe::NotYet(left.join("\n"))
-            })
-        })
-        .await;
+    let result = until_none(world, LAG, "the card is whole again", async || {
+        let (sight, cards) = (world.look().await?, world.cards().await?);
+        Ok(leftovers(&sight.held, &cards))
+    })
+    .await;
     result.map_err(|failure| {
         in_vain(failure, |seen| {
             Failure::new("something is left").versus("no allocated device, no GPU instance", seen)
         })
     })
+}
+
+/// Waits until `lines`, each of something wrong, finds no more.
+pub(super) async fn until_none(
+    world: &World,
+    limit: Duration,
+    what: &str,
+    mut lines: impl AsyncFnMut() -> Result<Vec<String>, Failure>,
+) -> StepResult {
+    world
+        .until(limit, what, async || {
+            let wrong = lines().await?;
+            Ok(if wrong.is_empty() {
+                Probe::Ready(())
+            } else {
+                Probe::NotYet(wrong.join("\n"))
+            })
+        })
+        .await
 }
 
 /// What is still given out or cut.

@@ -5,10 +5,10 @@ use std::time::Duration;
 use kube::api::DeleteParams;
 use report::Failure;
 
-use super::card::leftovers;
+use super::card::{leftovers, until_none};
 use crate::registry::{Args, BlockWish, Kind, Registry, StepResult};
 use crate::testbed::NodeEvent;
-use crate::wait::{Probe, in_vain};
+use crate::wait::in_vain;
 use crate::world::{World, api};
 
 /// How long the node may lag behind the API.
@@ -20,7 +20,7 @@ pub(super) fn register(steps: &mut Registry) {
     let limit = Duration::from_secs(120);
     steps
         .add(Kind::When, "the driver on the node is killed", |world, args| Box::pin(befall(world, args, NodeEvent::DriverKilled)))
-        .doc("The DRA driver is killed and stays dead until a step starts it again; its sockets stay behind.")
+        .doc("The DRA driver is killed and stays dead until a step or the end of the scenario starts it again; its sockets stay behind.")
         .example("When the driver on the node is killed");
     steps
         .add(
@@ -92,7 +92,6 @@ async fn faults(world: &mut World, args: &Args) -> StepResult {
     let Some(plan) = args.faults.clone() else {
         return Err(Failure::new("there is no plan of faults"));
     };
-    world.faulty.push(node.clone());
     change(world, &node, NodeEvent::FaultsArmed(Box::new(plan))).await
 }
 
@@ -101,9 +100,20 @@ async fn no_faults(world: &mut World, _: &Args) -> StepResult {
     change(world, &node, NodeEvent::FaultsCleared).await
 }
 
-async fn change(world: &World, node: &str, event: NodeEvent) -> StepResult {
+async fn change(world: &mut World, node: &str, event: NodeEvent) -> StepResult {
+    // Noted before: the tear-down must know of what was begun, too.
+    match event {
+        NodeEvent::FaultsArmed(_) => world.faulty.push(node.to_owned()),
+        NodeEvent::DriverKilled => world.driverless.push(node.to_owned()),
+        _ => {}
+    }
+    let lives = matches!(event, NodeEvent::DriverRevived | NodeEvent::DriverRestarted);
     let done = world.testbed().befall(node, event).await;
-    done.map_err(|error| Failure::new(error.message))
+    done.map_err(|error| Failure::new(error.message))?;
+    if lives {
+        world.driverless.retain(|it| it != node);
+    }
+    Ok(())
 }
 
 async fn cut(world: &mut World, args: &Args) -> StepResult {
@@ -142,25 +152,28 @@ async fn by_force(world: &mut World, args: &Args) -> StepResult {
     Ok(())
 }
 
-/// Prints a line for each claim in the driver's checkpoint and for each CDI file of a claim.
-const REMAINS: &str = "for f in /run/cdi/*claim_*; do test -e \"$f\" && echo \"CDI file $f\"; done; \
-    grep -q '\"preparedClaims\"' /var/lib/kubelet/plugins/gpu.nvidia.com/checkpoint.json && echo 'claims in the checkpoint'; true";
+/// Prints a line for each claim in the driver's checkpoint and for each CDI file of a claim, and for what is not where it
+/// is looked for: there is nothing left then because nobody has looked.
+const REMAINS: &str = "test -d /run/cdi || echo 'there is no folder of CDI files'; \
+    for f in /run/cdi/*claim_*; do test -e \"$f\" && echo \"CDI file $f\"; done; \
+    c=/var/lib/kubelet/plugins/gpu.nvidia.com/checkpoint.json; test -s $c || echo \"there is no checkpoint $c\"; \
+    grep -q '\"preparedClaims\"' $c && echo 'claims in the checkpoint'; true";
 
 async fn nothing_left(world: &mut World, _: &Args) -> StepResult {
     let node = world.the_node()?.name.clone();
-    let result = world
-        .until(LAG, "nothing is left behind on the node", async || {
+    let result = until_none(
+        world,
+        LAG,
+        "nothing is left behind on the node",
+        async || {
             let (sight, cards) = (world.look().await?, world.cards().await?);
             let mut left = leftovers(&sight.held, &cards);
             let remains = world.on_node(&node, &["sh", "-c", REMAINS]).await?;
             left.extend(remains.lines().map(str::to_owned));
-            Ok(if left.is_empty() {
-                Probe::Ready(())
-            } else {
-                Probe::NotYet(left.join("\n"))
-            })
-        })
-        .await;
+            Ok(left)
+        },
+    )
+    .await;
     result.map_err(|failure| {
         in_vain(failure, |seen| {
             Failure::new("something is left behind").versus(

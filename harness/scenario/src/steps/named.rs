@@ -238,7 +238,7 @@ fn by_taint(pod: &Pod) -> bool {
 
 async fn evicted(world: &mut World, args: &Args) -> StepResult {
     let name = args.text("name").to_owned();
-    if world.made.iter().any(|made| made.pod == name && made.ended) {
+    if world.made_pod(&name)?.ended {
         return Err(Failure::new(format!(
             "{name} was ended by the scenario itself"
         )));
@@ -287,17 +287,21 @@ async fn keeps(world: &mut World, args: &Args) -> StepResult {
 }
 
 async fn gone(world: &mut World, args: &Args) -> StepResult {
-    world
-        .gone(&[args.text("name").to_owned()], args.duration())
-        .await
+    let name = args.text("name");
+    world.made_pod(name)?;
+    world.gone(&[name.to_owned()], args.duration()).await
 }
 
 async fn asked(world: &mut World, args: &Args) -> StepResult {
-    world.delete(args.text("name")).await
+    let name = args.text("name");
+    world.made_pod(name)?;
+    world.delete(name).await
 }
 
 async fn ends(world: &mut World, args: &Args) -> StepResult {
-    world.end(args.text("name")).await
+    let name = args.text("name");
+    world.made_pod(name)?;
+    world.end(name).await
 }
 
 /// Waits until what `of` finds among the allocated devices is there, and `fits` says that it is right.
@@ -421,10 +425,6 @@ async fn settle_of(world: &World, claim: &str, text: &str) -> StepResult {
     };
     let waited = world
         .until(UP, &format!("{claim} is refused"), async || {
-            let list = pods
-                .list(&kube::api::ListParams::default())
-                .await
-                .map_err(|error| api("list the pods", &error))?;
             let sight = world.look().await?;
             let held = of_claim(claim)(&sight.held, &sight.namespace);
             if !held.is_empty() {
@@ -432,6 +432,10 @@ async fn settle_of(world: &World, claim: &str, text: &str) -> StepResult {
                 return Err(Failure::new(format!("{claim} is allocated"))
                     .versus("no device", paths.join(", ")));
             }
+            let list = pods
+                .list(&kube::api::ListParams::default())
+                .await
+                .map_err(|error| api("list the pods", &error))?;
             let users: Vec<PodSight> = list
                 .items
                 .iter()

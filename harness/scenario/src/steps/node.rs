@@ -118,6 +118,13 @@ async fn beside(world: &mut World, args: &Args) -> StepResult {
     world.shape(two_models(args)).await
 }
 
+fn offer(written: &str) -> Offer {
+    match written {
+        "device plugin" => Offer::DevicePlugin(MigStrategy::None),
+        _ => Offer::DraDriver,
+    }
+}
+
 fn table(args: &Args) -> Vec<NodeWish> {
     let mut nodes: Vec<NodeWish> = Vec::new();
     let cards = args
@@ -137,17 +144,27 @@ fn table(args: &Args) -> Vec<NodeWish> {
             cards: vec![cards],
             mig: mig[at] == "on",
             cut: Vec::new(),
-            offer: match offers[at].as_str() {
-                "device plugin" => Offer::DevicePlugin(MigStrategy::None),
-                _ => Offer::DraDriver,
-            },
+            offer: offer(&offers[at]),
         });
     }
     nodes
 }
 
 async fn these(world: &mut World, args: &Args) -> StepResult {
-    world.shape(table(args)).await
+    let nodes = table(args);
+    let (mig, offers) = (args.column("MIG"), args.column("offered by"));
+    for (at, name) in args.column("node").iter().enumerate() {
+        let node = nodes.iter().find(|node| node.name == *name);
+        if node
+            .is_some_and(|node| node.mig != (mig[at] == "on") || node.offer != offer(&offers[at]))
+        {
+            return Err(Failure::new(format!(
+                "the rows of {name} do not agree on MIG mode or on who offers its cards"
+            ))
+            .help("both are of a whole node: write the same in each of its rows"));
+        }
+    }
+    world.shape(nodes).await
 }
 
 async fn a_node(world: &mut World, args: &Args, mig: bool) -> StepResult {

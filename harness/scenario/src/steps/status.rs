@@ -30,6 +30,11 @@ pub(super) fn register(steps: &mut Registry) {
         .example("When the devices of claim \"remote\" are reported as \"example.com/attached\"")
         .timeout(Duration::from_secs(60));
     steps
+        .add(Kind::Then, "claim {name} is allocated anew, without the report {text}", |world, args| Box::pin(anew(world, args)))
+        .doc("The ResourceClaim is allocated, and no condition of this type stands on its devices: what was reported of an allocation goes with it.")
+        .example("Then claim \"remote\" is allocated anew, without the report \"example.com/failed\"")
+        .timeout(Duration::from_secs(60));
+    steps
         .add(
             Kind::Then,
             "pod {name} is bound to no node for {duration}",
@@ -113,6 +118,31 @@ async fn report(world: &mut World, args: &Args) -> StepResult {
         .map_err(|error| api(&format!("report on the devices of claim {name}"), &error))
 }
 
+async fn anew(world: &mut World, args: &Args) -> StepResult {
+    let (name, condition) = (args.text("name"), args.text("text"));
+    let claims = claims(world);
+    world
+        .until(UP, &format!("claim {name} is allocated anew"), async || {
+            let claim = claims
+                .get(name)
+                .await
+                .map_err(|error| api(&format!("get claim {name}"), &error))?;
+            let status = claim.status.unwrap_or_default();
+            let devices = status.devices.unwrap_or_default();
+            let mut reported = devices
+                .iter()
+                .flat_map(|device| device.conditions.iter().flatten());
+            Ok(if reported.any(|it| it.type_ == condition) {
+                Probe::NotYet(format!("{condition} is still reported"))
+            } else if status.allocation.is_none() {
+                Probe::NotYet("not allocated".to_owned())
+            } else {
+                Probe::Ready(())
+            })
+        })
+        .await
+}
+
 async fn node_of(world: &World, name: &str) -> Result<Option<String>, Failure> {
     let pod = world
         .pods()
@@ -146,10 +176,9 @@ async fn bound(world: &mut World, args: &Args) -> StepResult {
     let (name, wanted) = (args.text("name"), args.text("text"));
     let bound = world
         .until(UP, &format!("{name} is bound"), async || {
-            let sight = world.look().await?;
             Ok(match node_of(world, name).await? {
                 Some(node) => Probe::Ready(node),
-                None => Probe::NotYet(sight.lines()),
+                None => Probe::NotYet(world.look().await?.lines()),
             })
         })
         .await;

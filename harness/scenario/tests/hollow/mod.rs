@@ -70,6 +70,8 @@ pub(crate) struct State {
     serial: u64,
     generation: i64,
     left_one: bool,
+    /// What befell nodes, or would have.
+    befallen: Vec<NodeEvent>,
 }
 
 /// The hollow cluster.
@@ -88,6 +90,7 @@ impl Hollow {
             serial: 0,
             generation: 0,
             left_one: false,
+            befallen: Vec::new(),
         };
         Arc::new(Self {
             state: Arc::new(Mutex::new(state)),
@@ -96,6 +99,11 @@ impl Hollow {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What befell nodes, or would have.
+    pub(crate) fn befallen(&self) -> Vec<NodeEvent> {
+        self.lock().befallen.clone()
     }
 
     /// Objects of a kind that are there.
@@ -167,6 +175,7 @@ impl Testbed for Hollow {
         node: &'a str,
         event: NodeEvent,
     ) -> LocalBoxFuture<'a, Result<(), TestbedError>> {
+        self.lock().befallen.push(event.clone());
         async move {
             Err(TestbedError::new(format!(
                 "{node} is hollow: {event:?} is nothing to it"
