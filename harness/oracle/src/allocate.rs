@@ -9,7 +9,7 @@ use crate::menu::Menu;
 use crate::objects::{Ask, Claim, Mode, Node};
 use crate::quirks::Quirk;
 use crate::result;
-use crate::search::{self, Search, Stop};
+use crate::search::{Search, Stop, waits};
 use crate::selectors::{Answers, Said};
 use crate::verdict::{Answer, Failure, Refused, Verdict};
 use crate::world::World;
@@ -193,7 +193,7 @@ fn all_devices<'w>(
             let here = world.reaches(menu.node, &world.devices[*device]);
             if admitted
                 && here
-                && search::waits(world, *device).is_none()
+                && waits(world, *device).is_none()
                 && counts(world, facts.ask, *device)
             {
                 devices.push(*device);
