@@ -46,15 +46,7 @@ impl<'t> Report<'t> {
         span: Place,
         message: impl Into<String>,
     ) -> &mut Problem {
-        let before = self.text(file).get(..span.0).unwrap_or_default();
-        let line = before.matches('\n').count() + 1;
-        let column = before
-            .rsplit('\n')
-            .next()
-            .unwrap_or_default()
-            .chars()
-            .count()
-            + 1;
+        let (line, column) = oracle::line_and_column(self.text(file), span.0);
         self.problems.push(Problem {
             file,
             rule,

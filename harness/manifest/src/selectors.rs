@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s::facts_of;
-use oracle::{Dialect, Expression, Facts, Gate, Gates, counted};
+use oracle::{Dialect, Expression, Facts, Gates, counted};
 
 use crate::catalogue::{self, CLASSES, DRIVER, OF_THE_MACHINE};
 use crate::expression::{self, mentions};
@@ -40,10 +40,7 @@ pub(crate) struct World<'t> {
 
 impl<'t> World<'t> {
     pub(crate) fn of(objects: &[Object<'t>], gates: &Gates) -> Self {
-        let dialect = Dialect {
-            multiple_allocations: gates.has(Gate::ConsumableCapacity),
-            includes: gates.has(Gate::ListTypeAttributes),
-        };
+        let dialect = oracle::World::dialect(gates);
         let mut candidates: Vec<Candidate> = catalogue::published()
             .iter()
             .map(|it| Candidate {

@@ -41,9 +41,7 @@ impl Facts {
             None
         }
     }
-}
 
-impl Facts {
     /// The attribute that `device.attributes["domain"].id` is.
     pub(super) fn attribute_in(&self, domain: &str, id: &str) -> Option<&Attribute> {
         find(&self.attributes, &self.driver, domain, id)

@@ -1,7 +1,7 @@
 //! Small helpers that the function libraries share.
 
 use cel::ExecutionError;
-use cel::common::types::{CelBool, CelInt};
+use cel::common::types::{CelBool, CelInt, CelString};
 use cel::common::value::{CowVal, StaticVal};
 
 /// The argument at that place, as the type that its overload was declared for.
@@ -11,6 +11,17 @@ pub(super) fn argument<'a, T: StaticVal>(
 ) -> Result<&'a T, ExecutionError> {
     args.get(index)
         .and_then(|value| value.as_any()?.downcast_ref::<T>())
+        .ok_or(ExecutionError::MissingArgumentOrTarget)
+}
+
+/// The text at that place.
+pub(super) fn text<'a>(
+    args: &'a [CowVal<'_, '_>],
+    index: usize,
+) -> Result<&'a str, ExecutionError> {
+    args.get(index)
+        .and_then(|value| value.downcast_ref::<CelString<'_>>())
+        .map(|text| text.inner())
         .ok_or(ExecutionError::MissingArgumentOrTarget)
 }
 

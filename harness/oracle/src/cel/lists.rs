@@ -4,6 +4,7 @@ use cel::common::types::{CelList, DYN_TYPE};
 use cel::{DeclarationError, Env, ExecutionError};
 
 use super::functions::boolean;
+use super::sets::is_in;
 
 pub(super) fn declare(env: &mut Env) -> Result<(), DeclarationError> {
     env.add_member_overload(
@@ -16,7 +17,7 @@ pub(super) fn declare(env: &mut Env) -> Result<(), DeclarationError> {
                 return Err(ExecutionError::MissingArgumentOrTarget);
             };
             match this.downcast_ref::<CelList<'_>>() {
-                Some(list) => boolean(list.inner().iter().any(|item| item.equals(wanted.as_ref()))),
+                Some(list) => boolean(is_in(list, wanted.as_ref())),
                 None => boolean(this.equals(wanted.as_ref())),
             }
         },

@@ -3,11 +3,11 @@
 use std::any::Any;
 use std::cmp::Ordering;
 
-use cel::common::types::{CelDouble, CelInt, CelString, INT_TYPE, STRING_TYPE, Type};
+use cel::common::types::{CelDouble, CelInt, INT_TYPE, STRING_TYPE, Type};
 use cel::common::value::{CowVal, StaticVal, Val};
 use cel::{DeclarationError, Env, ExecutionError};
 
-use super::functions::{argument, boolean, integer};
+use super::functions::{argument, boolean, integer, text};
 use crate::quantity::Quantity;
 
 static QUANTITY: Type = Type::new_unspecified_type("kubernetes.Quantity");
@@ -36,13 +36,6 @@ impl Val for QuantityValue {
     }
 }
 impl StaticVal for QuantityValue {}
-
-fn text<'a>(args: &'a [CowVal<'_, '_>]) -> Result<&'a str, ExecutionError> {
-    args.first()
-        .and_then(|value| value.downcast_ref::<CelString<'_>>())
-        .map(|text| text.inner())
-        .ok_or(ExecutionError::MissingArgumentOrTarget)
-}
 
 fn ordering(args: &[CowVal<'_, '_>]) -> Result<Ordering, ExecutionError> {
     Ok(argument::<QuantityValue>(args, 0)?
@@ -73,7 +66,7 @@ pub(super) fn declare(env: &mut Env) -> Result<(), DeclarationError> {
         vec![STRING_TYPE],
         |args| {
             owned(
-                text(&args)?
+                text(&args, 0)?
                     .parse()
                     .map_err(|error| ExecutionError::function_error("quantity", error))?,
             )
@@ -83,7 +76,7 @@ pub(super) fn declare(env: &mut Env) -> Result<(), DeclarationError> {
         "isQuantity",
         "is_quantity_string",
         vec![STRING_TYPE],
-        |args| boolean(text(&args)?.parse::<Quantity>().is_ok()),
+        |args| boolean(text(&args, 0)?.parse::<Quantity>().is_ok()),
     )?;
     let member = |env: &mut Env, name: &str, id: &str, args: Vec<Type>, function| {
         env.add_member_overload(name, id, QUANTITY.to_owned(), args, function)

@@ -9,6 +9,7 @@ use cel::common::ast::{
 use super::Dialect;
 use super::signatures::{SIGNATURES, Signature, ordered};
 use super::types::{BOOL, Bound, INT, TEXT, Ty};
+use crate::lines::line_and_column;
 
 pub(super) struct Problem {
     /// The node of the expression; none: the expression as a whole.
@@ -29,15 +30,7 @@ impl Problem {
         let Some((start, _)) = self.id.and_then(|id| program.source_info().offset_for(id)) else {
             return (0, 0);
         };
-        let before = text.get(..start as usize).unwrap_or(text);
-        let line = before.matches('\n').count() + 1;
-        let column = before
-            .rsplit('\n')
-            .next()
-            .unwrap_or_default()
-            .chars()
-            .count()
-            + 1;
+        let (line, column) = line_and_column(text, start as usize);
         let number = |n: usize| u32::try_from(n).unwrap_or(0);
         (number(line), number(column))
     }

@@ -3,12 +3,12 @@
 use std::any::Any;
 use std::cmp::Ordering;
 
-use cel::common::types::{BOOL_TYPE, CelBool, CelString, STRING_TYPE, Type};
+use cel::common::types::{BOOL_TYPE, CelBool, STRING_TYPE, Type};
 use cel::common::value::{CowVal, StaticVal, Val};
 use cel::{DeclarationError, Env, ExecutionError};
 use semver::Version;
 
-use super::functions::{argument, boolean, integer};
+use super::functions::{argument, boolean, integer, text};
 
 static SEMVER: Type = Type::new_unspecified_type("kubernetes.Semver");
 
@@ -67,11 +67,7 @@ fn normalized(text: &str) -> String {
 }
 
 fn wanted(args: &[CowVal<'_, '_>]) -> Result<Result<SemverValue, String>, ExecutionError> {
-    let text = args
-        .first()
-        .and_then(|value| value.downcast_ref::<CelString<'_>>())
-        .map(|text| text.inner())
-        .ok_or(ExecutionError::MissingArgumentOrTarget)?;
+    let text = text(args, 0)?;
     let normalize = args
         .get(1)
         .and_then(|value| value.downcast_ref::<CelBool>())

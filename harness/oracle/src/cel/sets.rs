@@ -4,13 +4,13 @@ use cel::common::types::{CelInt, CelList, CelString, DYN_TYPE, INT_TYPE, LIST_TY
 use cel::common::value::{CowVal, Val};
 use cel::{DeclarationError, Env, ExecutionError};
 
-use super::functions::{argument, boolean, integer};
+use super::functions::{argument, boolean, integer, text};
 
 fn all_in(of: &CelList<'_>, these: &CelList<'_>) -> bool {
     these.inner().iter().all(|item| is_in(of, item.as_ref()))
 }
 
-fn is_in(of: &CelList<'_>, item: &(dyn Val + '_)) -> bool {
+pub(super) fn is_in(of: &CelList<'_>, item: &(dyn Val + '_)) -> bool {
     of.inner().iter().any(|known| known.equals(item))
 }
 
@@ -46,18 +46,11 @@ fn place(args: &[CowVal<'_, '_>], last: bool) -> Result<i64, ExecutionError> {
 
 /// What a pattern finds in a text, at most so many; a negative number means all.
 fn found(args: &[CowVal<'_, '_>], most: i64) -> Result<Vec<String>, ExecutionError> {
-    let text = |at: usize| {
-        let text = args
-            .get(at)
-            .and_then(|value| value.downcast_ref::<CelString<'_>>());
-        text.map(|text| text.inner().to_owned())
-            .ok_or(ExecutionError::MissingArgumentOrTarget)
-    };
-    let (text, pattern) = (text(0)?, text(1)?);
-    let pattern = regex::Regex::new(&pattern)
+    let (text, pattern) = (text(args, 0)?, text(args, 1)?);
+    let pattern = regex::Regex::new(pattern)
         .map_err(|error| ExecutionError::function_error("find", error))?;
     let most = usize::try_from(most).unwrap_or(usize::MAX);
-    let all = pattern.find_iter(&text).take(most);
+    let all = pattern.find_iter(text).take(most);
     Ok(all.map(|one| one.as_str().to_owned()).collect())
 }
 
