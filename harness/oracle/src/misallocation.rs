@@ -46,20 +46,19 @@ pub struct Place {
 impl Place {
     /// More compute slices than needed; `None` if that is not known.
     pub fn compute(&self) -> Option<i64> {
-        self.smallest.as_ref()?;
-        if self.smallest.as_ref() == Some(&self.given) {
-            return Some(0);
-        }
-        Some(i64::from(self.given_weight.compute?) - i64::from(self.smallest_weight.compute?))
+        self.more(|weight| weight.compute)
     }
 
     /// More memory slices than needed; `None` if that is not known.
     pub fn memory(&self) -> Option<i64> {
-        self.smallest.as_ref()?;
-        if self.smallest.as_ref() == Some(&self.given) {
+        self.more(|weight| weight.memory)
+    }
+
+    fn more(&self, slices: fn(&Weight) -> Option<u32>) -> Option<i64> {
+        if *self.smallest.as_ref()? == self.given {
             return Some(0);
         }
-        Some(i64::from(self.given_weight.memory?) - i64::from(self.smallest_weight.memory?))
+        Some(i64::from(slices(&self.given_weight)?) - i64::from(slices(&self.smallest_weight)?))
     }
 
     /// Whether a smaller device would have fitted.

@@ -26,14 +26,18 @@ pub(crate) struct Answers {
 
 /// Answers of expressions that were run, each with a device of which it was asked; the one that was right last comes first.
 #[derive(Default)]
-struct Runs(HashMap<*const Expression, Vec<(Arc<Facts>, bool)>>);
+pub(crate) struct Runs(HashMap<*const Expression, Vec<(Arc<Facts>, bool)>>);
 
 /// Of an expression so many answers are kept.
 const KEPT: usize = 32;
 
 impl Runs {
     /// What the expression says of the device, run only if no device that is alike has been asked.
-    fn holds(&mut self, expression: &Arc<Expression>, facts: &Arc<Facts>) -> Result<bool, String> {
+    pub(crate) fn holds(
+        &mut self,
+        expression: &Arc<Expression>,
+        facts: &Arc<Facts>,
+    ) -> Result<bool, String> {
         let known = self.0.entry(Arc::as_ptr(expression)).or_default();
         let alike = |(other, _): &(Arc<Facts>, bool)| expression.answers_alike(other, facts);
         if let Some(at) = known.iter().position(alike) {
@@ -70,7 +74,7 @@ impl Answers {
     }
 
     /// What is kept of an ask and a device.
-    pub(crate) fn kept(&self, ask: usize, device: usize) -> Option<bool> {
+    fn kept(&self, ask: usize, device: usize) -> Option<bool> {
         self.yes.get(&(ask, device)).copied()
     }
 

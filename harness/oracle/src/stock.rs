@@ -6,6 +6,7 @@ use crate::menu::{self, PoolNote};
 use crate::names::{DeviceId, Name};
 use crate::objects::{ClaimKey, Reach};
 use crate::quantity::Quantity;
+use crate::selectors::Runs;
 use crate::taints;
 use crate::weight::Weight;
 use crate::world::World;
@@ -163,13 +164,14 @@ impl World {
         class: &crate::objects::Class,
         stock: &[Stocked],
     ) -> Result<Vec<usize>, String> {
+        let mut runs = Runs::default();
         let mut admitted = Vec::new();
         for (at, stocked) in stock.iter().enumerate() {
             let facts = &self.device(&self.devices[stocked.at]).facts;
             let mut yes = true;
             for selector in &class.selectors {
                 let expression = selector.expression.as_ref().map_err(ToString::to_string)?;
-                yes = expression.holds(facts).map_err(|error| {
+                yes = runs.holds(expression, facts).map_err(|error| {
                     format!("{:?}, asked of {}: {error}", selector.text, stocked.id)
                 })?;
                 if !yes {

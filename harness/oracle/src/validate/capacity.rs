@@ -63,7 +63,7 @@ pub(super) fn check(
 }
 
 fn quantity(value: &ApiQuantity) -> Option<Quantity> {
-    value.0.parse().ok()
+    value.try_into().ok()
 }
 
 fn listed(

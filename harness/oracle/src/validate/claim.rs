@@ -8,18 +8,13 @@ use crate::gates::Gates;
 use crate::limits::{FIRST_AVAILABLE, REQUESTS_PER_CLAIM, SELECTORS};
 use crate::world::World;
 
-pub(super) fn check(
-    findings: &mut Findings,
-    field: &str,
-    devices: &api::DeviceClaim,
-    gates: &Gates,
-) {
+pub(super) fn check(findings: &mut Findings, devices: &api::DeviceClaim, gates: &Gates) {
     let dialect = World::dialect(gates);
     let requests = devices.requests.as_deref().unwrap_or_default();
     let constraints = devices.constraints.as_deref().unwrap_or_default();
     let config = devices.config.as_deref().unwrap_or_default();
-    let place = format!("{field}.requests");
-    if findings.fits(&place, requests.len(), REQUESTS_PER_CLAIM) {
+    let place = "spec.devices.requests";
+    if findings.fits(place, requests.len(), REQUESTS_PER_CLAIM) {
         for (at, asked) in requests.iter().enumerate() {
             request(
                 findings,
@@ -30,16 +25,16 @@ pub(super) fn check(
             );
         }
         let names: Vec<&String> = requests.iter().map(|request| &request.name).collect();
-        findings.once(&place, &names);
+        findings.once(place, &names);
     }
-    let place = format!("{field}.constraints");
-    if findings.fits(&place, constraints.len(), REQUESTS_PER_CLAIM) {
+    let place = "spec.devices.constraints";
+    if findings.fits(place, constraints.len(), REQUESTS_PER_CLAIM) {
         for (at, wanted) in constraints.iter().enumerate() {
             constraint(findings, &format!("{place}[{at}]"), wanted, requests);
         }
     }
-    let place = format!("{field}.config");
-    if findings.fits(&place, config.len(), REQUESTS_PER_CLAIM) {
+    let place = "spec.devices.config";
+    if findings.fits(place, config.len(), REQUESTS_PER_CLAIM) {
         for (at, given) in config.iter().enumerate() {
             named(
                 findings,

@@ -101,23 +101,23 @@ pub fn class(object: &api::DeviceClass, gates: &Gates) -> Vec<Finding> {
 pub fn claim(object: &api::ResourceClaim, gates: &Gates) -> Vec<Finding> {
     let mut findings = Findings::default();
     if let Some(devices) = object.spec.as_ref().and_then(|spec| spec.devices.as_ref()) {
-        claim::check(&mut findings, "spec.devices", devices, gates);
+        claim::check(&mut findings, devices, gates);
     }
     findings.read(Claim::read(object, World::dialect(gates)))
 }
 
 /// What is wrong with the claims that a template makes.
 pub fn template(object: &api::ResourceClaimTemplate, gates: &Gates) -> Vec<Finding> {
-    let mut findings = Findings::default();
-    let spec = object.spec.as_ref().and_then(|spec| spec.spec.as_ref());
-    if let Some(devices) = spec.and_then(|spec| spec.devices.as_ref()) {
-        claim::check(&mut findings, "spec.spec.devices", devices, gates);
-    }
-    findings.0
+    let made = api::ResourceClaim {
+        spec: object.spec.as_ref().and_then(|spec| spec.spec.clone()),
+        ..Default::default()
+    };
+    let within = |finding: Finding| Finding::new(format!("spec.{}", finding.field), finding.why);
+    claim(&made, gates).into_iter().map(within).collect()
 }
 
 /// What is wrong with a rule.
-pub fn rule(object: &api::DeviceTaintRule, _gates: &Gates) -> Vec<Finding> {
+pub fn rule(object: &api::DeviceTaintRule) -> Vec<Finding> {
     let mut findings = Findings::default();
     if let Some(selector) = &object.spec.device_selector {
         let field = |part: &str| format!("spec.deviceSelector.{part}");

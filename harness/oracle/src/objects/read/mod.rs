@@ -15,7 +15,7 @@ use super::rule::{Effect, Rule, RuleSelector, Taint, Toleration, TolerationOpera
 use super::{Claim, Selector, Slice};
 use crate::cel::Dialect;
 use crate::names::Name;
-use crate::quantity::Quantity;
+use crate::quantity::{NotAQuantity, Quantity};
 
 /// An object that cannot be read: which, where in it, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -48,13 +48,17 @@ fn names(texts: &Option<Vec<String>>) -> Vec<Name> {
     texts.iter().flatten().map(|text| name(text)).collect()
 }
 
+impl TryFrom<&ApiQuantity> for Quantity {
+    type Error = NotAQuantity;
+
+    /// JSON texts may have white space around a quantity, expressions may not.
+    fn try_from(value: &ApiQuantity) -> Result<Self, NotAQuantity> {
+        value.0.trim().parse()
+    }
+}
+
 fn quantity(field: impl FnOnce() -> String, value: &ApiQuantity) -> Result<Quantity, Wrong> {
-    // JSON texts may have white space around a quantity, expressions may not.
-    value
-        .0
-        .trim()
-        .parse()
-        .map_err(|error: crate::quantity::NotAQuantity| (field(), error.to_string()))
+    Quantity::try_from(value).map_err(|error| (field(), error.to_string()))
 }
 
 fn quantities(

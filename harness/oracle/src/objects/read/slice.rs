@@ -40,10 +40,10 @@ pub(super) fn read(from: &api::ResourceSlice) -> Result<Slice, Wrong> {
         slice_count: spec.pool.resource_slice_count,
         span,
         devices: devices
-            .map(|(i, d)| under(|| format!("spec.devices[{i}]"), device("", d, &spec.driver)))
+            .map(|(i, d)| under(|| format!("spec.devices[{i}]"), device(d, &spec.driver)))
             .collect::<Result<_, Wrong>>()?,
         counter_sets: sets
-            .map(|(i, set)| counter_set(&format!("spec.sharedCounters[{i}]"), set))
+            .map(|(i, set)| under(|| format!("spec.sharedCounters[{i}]"), counter_set(set)))
             .collect::<Result<_, Wrong>>()?,
         skip_node_operations: names(&spec.skip_node_operations),
     })
@@ -81,36 +81,33 @@ fn reach(
     Ok(found.pop())
 }
 
-fn counters(
-    field: &str,
-    from: &BTreeMap<String, api::Counter>,
-) -> Result<BTreeMap<Name, Quantity>, Wrong> {
+fn counters(from: &BTreeMap<String, api::Counter>) -> Result<BTreeMap<Name, Quantity>, Wrong> {
     from.iter()
         .map(|(key, counter)| {
             Ok((
                 name(key),
-                quantity(|| format!("{field}.counters[{key}].value"), &counter.value)?,
+                quantity(|| format!(".counters[{key}].value"), &counter.value)?,
             ))
         })
         .collect()
 }
 
-fn counter_set(field: &str, from: &api::CounterSet) -> Result<CounterSet, Wrong> {
+fn counter_set(from: &api::CounterSet) -> Result<CounterSet, Wrong> {
     Ok(CounterSet {
         name: name(&from.name),
-        counters: counters(field, &from.counters)?,
+        counters: counters(&from.counters)?,
     })
 }
 
-fn consumption(field: &str, from: &api::DeviceCounterConsumption) -> Result<Consumption, Wrong> {
+fn consumption(from: &api::DeviceCounterConsumption) -> Result<Consumption, Wrong> {
     Ok(Consumption {
         counter_set: name(&from.counter_set),
-        counters: counters(field, &from.counters)?,
+        counters: counters(&from.counters)?,
         groups: names(&from.compatibility_groups),
     })
 }
 
-fn device(field: &str, from: &api::Device, driver: &str) -> Result<Device, Wrong> {
+fn device(from: &api::Device, driver: &str) -> Result<Device, Wrong> {
     let attributes = from
         .attributes
         .iter()
@@ -118,10 +115,7 @@ fn device(field: &str, from: &api::Device, driver: &str) -> Result<Device, Wrong
         .map(|(key, value)| {
             Ok((
                 name(key),
-                under(
-                    || format!("{field}.attributes[{key}]"),
-                    attribute("", value),
-                )?,
+                under(|| format!(".attributes[{key}]"), attribute(value))?,
             ))
         })
         .collect::<Result<_, Wrong>>()?;
@@ -132,7 +126,7 @@ fn device(field: &str, from: &api::Device, driver: &str) -> Result<Device, Wrong
         .map(|(key, value)| {
             Ok((
                 name(key),
-                under(|| format!("{field}.capacity[{key}]"), capacity("", value))?,
+                under(|| format!(".capacity[{key}]"), capacity(value))?,
             ))
         })
         .collect::<Result<_, Wrong>>()?;
@@ -147,18 +141,13 @@ fn device(field: &str, from: &api::Device, driver: &str) -> Result<Device, Wrong
             capacity,
         }),
         consumes: consumes
-            .map(|(i, c)| {
-                under(
-                    || format!("{field}.consumesCounters[{i}]"),
-                    consumption("", c),
-                )
-            })
+            .map(|(i, c)| under(|| format!(".consumesCounters[{i}]"), consumption(c)))
             .collect::<Result<_, Wrong>>()?,
         taints: taints
-            .map(|(i, t)| taint(&format!("{field}.taints[{i}]"), t, None))
+            .map(|(i, t)| taint(&format!(".taints[{i}]"), t, None))
             .collect::<Result<_, Wrong>>()?,
         reach: reach(
-            field,
+            "",
             from.node_name.as_deref(),
             from.node_selector.as_ref(),
             from.all_nodes,
@@ -169,7 +158,7 @@ fn device(field: &str, from: &api::Device, driver: &str) -> Result<Device, Wrong
     })
 }
 
-fn attribute(field: &str, from: &api::DeviceAttribute) -> Result<Attribute, Wrong> {
+fn attribute(from: &api::DeviceAttribute) -> Result<Attribute, Wrong> {
     let text = |text: &String| Scalar::Text(name(text));
     let version = |text: &String| Scalar::Version(name(text));
     let scalars = [
@@ -201,19 +190,19 @@ fn attribute(field: &str, from: &api::DeviceAttribute) -> Result<Attribute, Wron
     match (found.pop(), found.is_empty()) {
         (Some(attribute), true) => Ok(attribute),
         (None, _) => Err((
-            field.to_owned(),
+            String::new(),
             "an attribute needs a value: bool, int, string or version".to_owned(),
         )),
         _ => Err((
-            field.to_owned(),
+            String::new(),
             "an attribute has exactly one value".to_owned(),
         )),
     }
 }
 
-fn capacity(field: &str, from: &api::DeviceCapacity) -> Result<Capacity, Wrong> {
+fn capacity(from: &api::DeviceCapacity) -> Result<Capacity, Wrong> {
     let policy = from.request_policy.as_ref().map(|policy| {
-        let field = format!("{field}.requestPolicy");
+        let field = ".requestPolicy";
         let part = |what: &str, value: &Option<_>| {
             value
                 .as_ref()
@@ -237,7 +226,7 @@ fn capacity(field: &str, from: &api::DeviceCapacity) -> Result<Capacity, Wrong> 
         })
     });
     Ok(Capacity {
-        value: quantity(|| format!("{field}.value"), &from.value)?,
+        value: quantity(|| ".value".to_owned(), &from.value)?,
         policy: policy.transpose()?,
     })
 }
