@@ -4,15 +4,17 @@
 //! processor are said; answers are judged.
 
 mod cluster;
+#[path = "../tests/differential/pipe.rs"]
+mod pipe;
 
-use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::time::Duration;
 
-use cluster::{Clock, Shape};
+use cluster::{Clock, Goals, Shape};
 use oracle::objects::Claim;
-use oracle::{Answer, Gates, How, Verdict, Version, World};
+use oracle::{Answer, Gates, How, Variant, Verdict, Version, World};
+use pipe::Pipe;
 use serde_json::{Value, json};
 
 /// What is asked of a node of 8 cards: profile, requests, constraint.
@@ -27,23 +29,11 @@ fn main() -> ExitCode {
     // `cargo test --benches` only wants to know that it runs.
     let long = std::env::args().any(|argument| argument == "--bench");
     let gates = Gates::default_of(Version::V1_37);
-    let mut goals = true;
+    let mut goals = Goals::default();
     let right = against_the_allocator(&gates, long, &mut goals)
         & grows(&gates, long, &mut goals)
         & limit(&gates);
-    println!(
-        "{}",
-        if goals {
-            "all goals met"
-        } else {
-            "not all goals met"
-        }
-    );
-    if right {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    cluster::end(&goals, right)
 }
 
 fn question(profile: &str, requests: usize, constraint: bool) -> Value {
@@ -77,13 +67,13 @@ fn per_call(long: bool, mut call: impl FnMut()) -> f64 {
     }
 }
 
-fn against_the_allocator(gates: &Gates, long: bool, goals: &mut bool) -> bool {
+fn against_the_allocator(gates: &Gates, long: bool, goals: &mut Goals) -> bool {
     let shape = Shape {
         nodes: 1,
         cards: 8,
         copies: 1,
     };
-    let times = if long { 200 } else { 2 };
+    let times = if long { 40 } else { 3 };
     println!(
         "one node of 8 cards, {} partitions; µs per claim",
         shape.devices()
@@ -108,27 +98,30 @@ fn against_the_allocator(gates: &Gates, long: bool, goals: &mut bool) -> bool {
             let setup = setup.clone();
             std::hint::black_box(ask(&World::new(setup, gates.clone(), None), &claim));
         });
-        let allocator = match &program {
-            Err(_) => None,
-            Ok(program) => allocator(
-                program,
-                &shape,
-                question(profile, requests, constraint),
-                gates,
-                times,
-            ),
-        };
-        let (other, ratio) = match &allocator {
-            None => ("not built".to_owned(), String::new()),
-            Some((seconds, devices)) => {
-                if *devices != given(&answer) {
+        let wanted = question(profile, requests, constraint);
+        let allocator = program
+            .as_ref()
+            .ok()
+            .map(|program| allocator(program, &shape, wanted, gates, times));
+        let (other, ratio) = match allocator {
+            None => {
+                goals.unknown("the allocator's is not built");
+                ("not built".to_owned(), String::new())
+            }
+            Some(Err(error)) => {
+                println!("WRONG: the allocator does not answer: {error}");
+                right = false;
+                ("failed".to_owned(), String::new())
+            }
+            Some(Ok((seconds, devices))) => {
+                if devices != given(&answer) {
                     println!(
                         "WRONG: the allocator gives {devices:?}, the oracle {:?}",
                         given(&answer)
                     );
                     right = false;
                 }
-                *goals &= seconds / oracle >= 1.0;
+                goals.met(seconds / oracle >= 1.0);
                 (
                     format!("{:.1}", seconds * 1e6),
                     format!("{:.1}x", seconds / oracle),
@@ -162,15 +155,9 @@ fn allocator(
     wanted: Value,
     gates: &Gates,
     times: u32,
-) -> Option<(f64, Vec<String>)> {
-    let mut child = Command::new(program)
-        .env("GOMAXPROCS", "1")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .ok()?;
+) -> std::io::Result<(f64, Vec<String>)> {
     let question = json!({
-        "variant": "incubating",
+        "variant": Variant::chosen(gates).as_str(),
         "features": gates.iter().map(|gate| gate.name()).collect::<Vec<_>>(),
         "slices": cluster::slices(&cluster::node(0), shape),
         "classes": [cluster::class()],
@@ -181,17 +168,13 @@ fn allocator(
     });
     // It answers with the time of its last attempt, by the wall: the shortest of many, so that neither warming up nor other
     // programs count.
-    let mut input = child.stdin.take()?;
-    let mut output = BufReader::new(child.stdout.take()?);
-    let mut nanoseconds = Vec::new();
+    let mut pipe = Pipe::start(program)?;
+    let mut shortest = u64::MAX;
     let mut devices = Vec::new();
-    for _ in 0..times.clamp(3, 40) {
-        input.write_all(format!("{question}\n").as_bytes()).ok()?;
-        input.flush().ok()?;
-        let mut line = String::new();
-        output.read_line(&mut line).ok()?;
-        let answer: Value = serde_json::from_str(&line).ok()?;
-        nanoseconds.push(answer["nanoseconds"].as_u64()?);
+    for _ in 0..times {
+        let answer = pipe.ask(&question)?;
+        let nanoseconds = answer["nanoseconds"].as_u64();
+        shortest = shortest.min(nanoseconds.ok_or_else(|| std::io::Error::other("no time"))?);
         let results = answer["allocations"][0]["devices"]["results"].as_array();
         let names = results
             .into_iter()
@@ -199,15 +182,11 @@ fn allocator(
             .filter_map(|result| result["device"].as_str());
         devices = names.map(str::to_owned).collect();
     }
-    drop(input);
-    // It ends with its input.
-    let _ = child.wait();
-    let shortest = nanoseconds.into_iter().min()?;
-    Some((Duration::from_nanos(shortest).as_secs_f64(), devices))
+    Ok((Duration::from_nanos(shortest).as_secs_f64(), devices))
 }
 
 /// Requests without constraints take time in proportion to the devices looked at.
-fn grows(gates: &Gates, long: bool, goals: &mut bool) -> bool {
+fn grows(gates: &Gates, long: bool, goals: &mut Goals) -> bool {
     println!(
         "a node of more and more cards, a profile that none has: each device is looked at once"
     );
@@ -231,7 +210,7 @@ fn grows(gates: &Gates, long: bool, goals: &mut bool) -> bool {
         let (devices, before) = *first.get_or_insert((shape.devices(), seconds));
         let more = shape.devices() as f64 / devices as f64;
         let longer = seconds / before;
-        *goals &= longer <= 2.0 * more;
+        goals.met(longer <= 2.0 * more);
         println!(
             "  {:>5} devices {:>9.1} µs   {more:>4.0}x the devices, {longer:>5.1}x the time",
             shape.devices(),

@@ -15,6 +15,8 @@
 mod allocator;
 #[path = "differential/compare.rs"]
 mod compare;
+#[path = "differential/conditions.rs"]
+mod conditions;
 #[path = "differential/dice.rs"]
 mod dice;
 #[path = "differential/form.rs"]
@@ -23,6 +25,8 @@ mod form;
 mod generate;
 #[path = "differential/known.rs"]
 mod known;
+#[path = "differential/pipe.rs"]
+mod pipe;
 #[path = "differential/said.rs"]
 mod said;
 #[path = "differential/shrink.rs"]
@@ -31,8 +35,9 @@ mod shrink;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use allocator::{Allocator, Compared, Difference};
+use allocator::{Compared, Difference};
 use oracle::{Variant, Version};
+use pipe::Pipe;
 use said::Said;
 
 fn number(variable: &str, otherwise: u64) -> u64 {
@@ -70,7 +75,7 @@ fn run(version: Version, variant: Variant) {
         println!("{why}");
         return;
     };
-    let mut allocator = Allocator::start(&program).expect("the allocator starts");
+    let mut allocator = Pipe::start(&program).expect("the allocator starts");
     let (first, cases) = (number("ORACLE_SEED", 1), number("ORACLE_CASES", 2_000));
     let mut count: BTreeMap<&str, u64> = BTreeMap::new();
     let mut known: BTreeMap<&str, u64> = BTreeMap::new();
@@ -84,14 +89,14 @@ fn run(version: Version, variant: Variant) {
                 right,
             }) => {
                 *count.entry(kind(&right)).or_default() += 1;
-                for condition in known::conditions(&case) {
+                for condition in conditions::held(&case) {
                     *idle.entry(condition).or_default() += 1;
                 }
             }
             Ok(Compared {
                 difference: Some(difference),
                 ..
-            }) => match known::explained(&case, &difference.allocator) {
+            }) => match explained(&case, &difference, &mut allocator) {
                 Some(name) => *known.entry(name).or_default() += 1,
                 None => {
                     unexplained += 1;
@@ -117,6 +122,22 @@ fn run(version: Version, variant: Variant) {
     );
 }
 
+/// A quirk, or a bug that is known by its condition: where the condition is taken away, nothing is left to explain.
+fn explained(
+    case: &generate::Case,
+    difference: &Difference,
+    allocator: &mut Pipe,
+) -> Option<&'static str> {
+    if let Some(name) = known::explained(case, &difference.allocator) {
+        return Some(name);
+    }
+    let name = conditions::held(case).first().copied()?;
+    let without = conditions::without(case);
+    let left = allocator::compare(&without, allocator).ok()?.difference;
+    left.is_none_or(|left| known::explained(&without, &left.allocator).is_some())
+        .then_some(name)
+}
+
 fn kind(right: &[Said]) -> &'static str {
     match right.first() {
         Some(Said::Allocated(_)) => "allocated",
@@ -127,10 +148,10 @@ fn kind(right: &[Said]) -> &'static str {
 }
 
 /// Shrinks a case to the smallest on which the sides differ in the same way, and shows it.
-fn smallest(case: &generate::Case, difference: &Difference, allocator: &mut Allocator) -> String {
+fn smallest(case: &generate::Case, difference: &Difference, allocator: &mut Pipe) -> String {
     let mut unexplained = |case: &generate::Case| {
         let difference = allocator::compare(case, allocator).ok()?.difference?;
-        known::explained(case, &difference.allocator)
+        explained(case, &difference, allocator)
             .is_none()
             .then_some(difference)
     };

@@ -3,6 +3,8 @@
 
 #![allow(dead_code, reason = "each bench takes its own part")]
 
+use std::process::ExitCode;
+
 use k8s_openapi::api::resource::v1 as api;
 use oracle::objects::{Claim, Class, Node, Slice};
 use oracle::{Gates, Setup, World};
@@ -134,8 +136,12 @@ pub(crate) fn claim(
 
 /// A value of the API from its JSON.
 pub(crate) fn object<T: serde::de::DeserializeOwned>(value: Value) -> T {
-    serde_json::from_value(value)
-        .unwrap_or_else(|error| panic!("an object of this bench is wrong: {error}"))
+    read(serde_json::from_value(value))
+}
+
+/// An object of the bench, which is right.
+pub(crate) fn read<T, E: std::fmt::Display>(result: Result<T, E>) -> T {
+    result.unwrap_or_else(|error| panic!("an object of this bench is wrong: {error}"))
 }
 
 /// The names of the nodes.
@@ -165,13 +171,11 @@ pub(crate) fn api_slices(shape: &Shape) -> impl Iterator<Item = api::ResourceSli
 /// The cluster as the oracle takes it.
 pub(crate) fn setup(shape: &Shape, gates: &Gates) -> Setup {
     let dialect = World::dialect(gates);
-    let read =
-        |slice: api::ResourceSlice| Slice::read(&slice).unwrap_or_else(|error| panic!("{error}"));
     Setup {
-        slices: api_slices(shape).map(read).collect(),
-        classes: vec![
-            Class::read(&object(class()), dialect).unwrap_or_else(|error| panic!("{error}")),
-        ],
+        slices: api_slices(shape)
+            .map(|slice| read(Slice::read(&slice)))
+            .collect(),
+        classes: vec![read(Class::read(&object(class()), dialect))],
         nodes: (0..shape.nodes)
             .map(|at| Node::read(&object(json!({ "metadata": { "name": node(at) } }))))
             .collect(),
@@ -181,7 +185,46 @@ pub(crate) fn setup(shape: &Shape, gates: &Gates) -> Setup {
 
 /// A claim as the oracle takes it.
 pub(crate) fn wanted(value: Value, gates: &Gates) -> Claim {
-    Claim::read(&object(value), World::dialect(gates)).unwrap_or_else(|error| panic!("{error}"))
+    read(Claim::read(&object(value), World::dialect(gates)))
+}
+
+/// Whether times are as they should be.
+#[derive(Default)]
+pub(crate) struct Goals {
+    missed: bool,
+    unknown: Vec<&'static str>,
+}
+
+impl Goals {
+    pub(crate) fn met(&mut self, met: bool) {
+        self.missed |= !met;
+    }
+
+    /// A goal that nothing was held against.
+    pub(crate) fn unknown(&mut self, which: &'static str) {
+        if !self.unknown.contains(&which) {
+            self.unknown.push(which);
+        }
+    }
+}
+
+/// The last line of a bench. Goals are said; only wrong answers make it fail.
+pub(crate) fn end(goals: &Goals, right: bool) -> ExitCode {
+    let met = if goals.missed {
+        "not all goals met"
+    } else {
+        "all goals met"
+    };
+    if goals.unknown.is_empty() {
+        println!("{met}");
+    } else {
+        println!("{met}, but for {}", goals.unknown.join(", "));
+    }
+    if right {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 /// Time that this thread has had a processor, so that other programs of the machine do not count; wall time where the kernel

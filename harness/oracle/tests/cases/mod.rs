@@ -9,7 +9,7 @@
 
 use k8s_openapi::api::core::v1::Node as ApiNode;
 use k8s_openapi::api::resource::v1 as api;
-use oracle::objects::{Claim, Class, Node, Rule, Slice};
+use oracle::objects::{Claim, Listed};
 use oracle::{Answer, Gates, How, Setup, Variant, Verdict, World};
 
 /// What a case file holds.
@@ -40,26 +40,15 @@ impl Case {
     }
 
     pub(crate) fn world(&self, gates: &Gates, variant: Option<Variant>) -> World {
-        let dialect = World::dialect(gates);
-        let setup = Setup {
-            slices: self
-                .slices
-                .iter()
-                .map(|s| Slice::read(s).unwrap())
-                .collect(),
-            classes: self
-                .classes
-                .iter()
-                .map(|c| Class::read(c, dialect).unwrap())
-                .collect(),
-            claims: self
-                .claims
-                .iter()
-                .map(|c| Claim::read(c, dialect).unwrap())
-                .collect(),
-            nodes: vec![Node::read(&self.node)],
-            rules: self.rules.iter().map(|r| Rule::read(r).unwrap()).collect(),
+        let listed = Listed {
+            slices: self.slices.clone(),
+            classes: self.classes.clone(),
+            claims: self.claims.clone(),
+            nodes: vec![self.node.clone()],
+            rules: self.rules.clone(),
         };
+        let (setup, mistakes) = Setup::read(&listed, gates);
+        assert_eq!(mistakes, [], "the case is right");
         World::new(setup, gates.clone(), variant)
     }
 

@@ -1,97 +1,40 @@
-//! The real allocator: a process of ours that links it and answers one line per case.
-
-use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+//! The real allocator and the oracle, each asked the same case.
 
 use serde_json::{Value, json};
 
 use crate::compare;
 use crate::generate::Case;
+use crate::pipe::Pipe;
 use crate::said::Said;
 
-pub(crate) struct Allocator {
-    child: Child,
-    input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
-}
-
-impl Allocator {
-    pub(crate) fn start(program: &Path) -> std::io::Result<Self> {
-        let mut child = Command::new(program)
-            .env("GOMAXPROCS", "1")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let input = child.stdin.take();
-        let output = child
-            .stdout
-            .take()
-            .ok_or_else(|| std::io::Error::other("the allocator has no output"))?;
-        Ok(Allocator {
-            child,
-            input,
-            output: BufReader::new(output),
-        })
-    }
-
-    pub(crate) fn ask(&mut self, case: &Case) -> std::io::Result<Said> {
-        let input = self
-            .input
-            .as_mut()
-            .ok_or_else(|| std::io::Error::other("the allocator has no input"))?;
-        input.write_all(line(case).as_bytes())?;
-        input.flush()?;
-        let mut answer = String::new();
-        self.output.read_line(&mut answer)?;
-        said(&serde_json::from_str(&answer)?)
-    }
-}
-
-impl Drop for Allocator {
-    fn drop(&mut self) {
-        drop(self.input.take());
-        let _ = self.child.wait();
-    }
-}
-
-fn line(case: &Case) -> String {
+fn question(case: &Case) -> Value {
     let mut question = case.objects.clone();
-    if let Value::Object(map) = &mut question {
-        map.insert("variant".to_owned(), json!(case.variant.as_str()));
-        map.insert(
-            "features".to_owned(),
-            json!(
-                case.gates
-                    .iter()
-                    .map(|gate| gate.name())
-                    .collect::<Vec<_>>()
-            ),
-        );
-    }
-    format!("{question}\n")
+    question["variant"] = json!(case.variant.as_str());
+    let gates = case.gates.iter().map(|gate| gate.name());
+    question["features"] = json!(gates.collect::<Vec<_>>());
+    question
 }
 
-fn said(answer: &Value) -> std::io::Result<Said> {
+fn said(answer: &Value) -> Said {
     let text = answer["error"].as_str().unwrap_or_default().to_owned();
     if answer["timedOut"] == json!(true) {
-        return Ok(Said::TooLong);
+        return Said::TooLong;
     }
     if !text.is_empty() {
-        return Ok(if answer["onNode"] == json!(true) {
+        return if answer["onNode"] == json!(true) {
             Said::No(text)
         } else {
             Said::Error(text)
-        });
+        };
     }
     match answer["allocations"].as_array() {
-        Some(allocations) => Ok(Said::Allocated(json!(
+        Some(allocations) => Said::Allocated(json!(
             allocations
                 .iter()
                 .map(crate::form::of_api)
                 .collect::<Vec<_>>()
-        ))),
-        None => Ok(Said::No("no allocation".to_owned())),
+        )),
+        None => Said::No("no allocation".to_owned()),
     }
 }
 
@@ -124,9 +67,12 @@ pub(crate) struct Compared {
 }
 
 /// Asks both; an error when the case cannot be asked.
-pub(crate) fn compare(case: &Case, allocator: &mut Allocator) -> Result<Compared, String> {
+pub(crate) fn compare(case: &Case, allocator: &mut Pipe) -> Result<Compared, String> {
     let right = compare::oracle(case)?;
-    let real = allocator.ask(case).map_err(|error| error.to_string())?;
+    let real = allocator
+        .ask(&question(case))
+        .map(|answer| said(&answer))
+        .map_err(|error| error.to_string())?;
     let same = compare::any_agrees(&right, &real);
     let difference = (!same).then(|| Difference {
         allocator: real,

@@ -1,8 +1,7 @@
 //! Both sides asked, and what counts as the same. Pool order is specified since 1.36 but for `stable`; elsewhere any will do.
 
-use k8s_openapi::api::core::v1::Node as ApiNode;
 use k8s_openapi::api::resource::v1 as api;
-use oracle::objects::{Claim, Class, Node, Slice};
+use oracle::objects::{Claim, Listed};
 use oracle::{Answer, How, Quirks, Setup, World};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -23,11 +22,6 @@ pub(crate) fn oracle(case: &Case) -> Result<Vec<Said>, String> {
 
 /// Every answer with quirks of the real allocator.
 pub(crate) fn oracle_with(case: &Case, quirks: Quirks) -> Result<Vec<Said>, String> {
-    let dialect = World::dialect(&case.gates);
-    let mistake = |error: oracle::objects::Mistake| error.to_string();
-    let slices: Vec<api::ResourceSlice> = objects(&case.objects["slices"])?;
-    let classes: Vec<api::DeviceClass> = objects(&case.objects["classes"])?;
-    let claims: Vec<api::ResourceClaim> = objects(&case.objects["claims"])?;
     let wanted: Vec<api::ResourceClaim> = objects(&case.objects["wanted"])?;
     let named = case.objects["node"]["metadata"]["name"].is_string();
     let asks = wanted.iter().all(|claim| {
@@ -39,32 +33,23 @@ pub(crate) fn oracle_with(case: &Case, quirks: Quirks) -> Result<Vec<Said>, Stri
     if !named || wanted.is_empty() || !asks {
         return Err("the case asks for nothing".to_owned());
     }
-    let node: ApiNode =
-        serde_json::from_value(case.objects["node"].clone()).map_err(|error| error.to_string())?;
-    let setup = Setup {
-        slices: slices
-            .iter()
-            .map(Slice::read)
-            .collect::<Result<_, _>>()
-            .map_err(mistake)?,
-        classes: classes
-            .iter()
-            .map(|class| Class::read(class, dialect))
-            .collect::<Result<_, _>>()
-            .map_err(mistake)?,
-        claims: claims
-            .iter()
-            .map(|claim| Claim::read(claim, dialect))
-            .collect::<Result<_, _>>()
-            .map_err(mistake)?,
-        nodes: vec![Node::read(&node)],
+    let listed = Listed {
+        slices: objects(&case.objects["slices"])?,
+        classes: objects(&case.objects["classes"])?,
+        claims: objects(&case.objects["claims"])?,
+        nodes: objects(&json!([case.objects["node"]]))?,
         rules: vec![],
     };
+    let (setup, mistakes) = Setup::read(&listed, &case.gates);
+    if let Some(mistake) = mistakes.first() {
+        return Err(mistake.to_string());
+    }
+    let dialect = World::dialect(&case.gates);
     let wanted: Vec<Claim> = wanted
         .iter()
         .map(|claim| Claim::read(claim, dialect))
         .collect::<Result<_, _>>()
-        .map_err(mistake)?;
+        .map_err(|mistake| mistake.to_string())?;
     let wanted: Vec<&Claim> = wanted.iter().collect();
     let world = World::new(setup, case.gates.clone(), Some(case.variant)).with_quirks(quirks);
     let node = world.nodes().first().ok_or("the case has no node")?;
