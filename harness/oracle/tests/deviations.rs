@@ -300,3 +300,277 @@ fn an_invalid_pool_with_conditions_is_come_to_last() {
         "{right} / {real}"
     );
 }
+
+/// A counter set `c0` with so much of `x`.
+fn counters(total: u32) -> String {
+    format!("sharedCounters: [{{name: c0, counters: {{x: {{value: '{total}'}}}}}}]")
+}
+
+/// A device that draws 1 of `x`, with these fields besides.
+fn part(name: &str, rest: &str) -> String {
+    format!(
+        "{{name: {name}, consumesCounters: [{{counterSet: c0, counters: {{x: {{value: '1'}}}}}}]{rest}}}"
+    )
+}
+
+#[test]
+fn more_than_a_claim_holds_is_a_matter_of_the_node() {
+    let devices: Vec<String> = (0..33).map(|at| format!("{{name: d{at}}}")).collect();
+    let slices = [slice(
+        "s",
+        "p",
+        1,
+        &format!("devices: [{}]", devices.join(", ")),
+    )];
+    let all = exactly("r", ", allocationMode: All");
+    let it = case(&slices, "", &[claim("c", &all, "")]);
+    let (right, real) = answers(&it, Version::V1_37, Quirk::AllOverTheLimitEndsTheAttempt);
+    assert!(
+        right.starts_with("refused") && real.starts_with("failed"),
+        "{right} / {real}"
+    );
+}
+
+#[test]
+fn all_does_not_pass_over_a_full_share() {
+    let m = "capacity: {m: {value: '4'}}";
+    let devices =
+        format!("devices: [{{name: a, allowMultipleAllocations: true, {m}}}, {{name: b, {m}}}]");
+    let full = "{request: r, pool: p, device: a, shareID: x, consumedCapacity: {m: '4'}}";
+    let all = exactly("r", ", allocationMode: All, capacity: {requests: {m: '1'}}");
+    let it = case(
+        &[slice("s", "p", 1, &devices)],
+        &format!("claims:\n{}", held("other", full)),
+        &[claim("c", &all, "")],
+    );
+    let (right, real) = answers(&it, Version::V1_36, Quirk::AllPassesOverFullShares);
+    assert!(right.starts_with("refused"), "a is full: {right}");
+    assert_eq!(real, "r=p/b");
+}
+
+#[test]
+fn counters_of_another_node_are_no_matter_of_this_one() {
+    let slices = [
+        slice("s-1", "p", 1, "devices: [{name: a}]"),
+        slice("s-2", "q", 2, &counters(1)).replace("n1", "n2"),
+    ];
+    let all = exactly("r", ", allocationMode: All");
+    let it = case(&slices, "", &[claim("c", &all, "")]);
+    let (right, real) = answers(&it, Version::V1_36, Quirk::CounterSlicesConcernEveryNode);
+    assert_eq!(right, "r=p/a");
+    assert!(real.starts_with("refused"), "{real}");
+}
+
+#[test]
+fn all_shares_of_a_device_charge_its_counters_once() {
+    let shared = part("a", ", allowMultipleAllocations: true");
+    let slices = [slice(
+        "s",
+        "p",
+        1,
+        &format!("{}, devices: [{shared}]", counters(1)),
+    )];
+    let wanted = [exactly("r", ""), exactly("s", "")].join(", ");
+    let it = case(&slices, "", &[claim("c", &wanted, "")]);
+    let (right, real) = answers(&it, Version::V1_34, Quirk::EveryShareChargesCounters);
+    assert_eq!(right, "r=p/a[] s=p/a[]");
+    assert!(real.starts_with("refused"), "{real}");
+}
+
+#[test]
+fn a_device_of_which_shares_are_in_use_has_its_counters() {
+    let devices = [part("a", ", allowMultipleAllocations: true"), part("b", "")];
+    let slices = [
+        slice("s-1", "p", 2, &counters(1)),
+        slice("s-2", "p", 2, &format!("devices: [{}]", devices.join(", "))),
+    ];
+    let whole = ", selectors: [{cel: {expression: '!device.allowMultipleAllocations'}}]";
+    let it = case(
+        &slices,
+        &format!(
+            "claims:\n{}",
+            held("other", "{request: r, pool: p, device: a, shareID: x}")
+        ),
+        &[claim("c", &exactly("r", whole), "")],
+    );
+    let (right, real) = answers(&it, Version::V1_35, Quirk::SharesInUseChargeNoCounters);
+    assert!(right.starts_with("refused"), "{right}");
+    assert_eq!(real, "r=p/b");
+}
+
+#[test]
+fn a_pool_of_two_nodes_is_whole_on_each() {
+    let slices = [
+        slice("s-1", "p", 2, "devices: [{name: a}]"),
+        slice("s-2", "p", 2, "devices: [{name: b}]").replace("n1", "n2"),
+    ];
+    let it = case(&slices, "", &[claim("c", &exactly("r", ", allocationMode: All"), "")]);
+    let (right, real) = answers(&it, Version::V1_34, Quirk::PoolsAreWholePerNode);
+    assert_eq!(right, "r=p/a");
+    assert!(real.starts_with("refused"), "{real}");
+}
+
+#[test]
+fn selectors_are_asked_of_the_nodes_own_devices() {
+    let devices =
+        "devices: [{name: a, nodeName: n2}, {name: b, nodeName: n1, attributes: {n: {int: 1}}}]";
+    let slices =
+        [slice("s", "p", 1, devices).replacen("nodeName: n1", "perDeviceNodeSelection: true", 1)];
+    let one = ", selectors: [{cel: {expression: 'device.attributes[\"d.example.com\"].n == 1'}}]";
+    let it = case(&slices, "", &[claim("c", &exactly("r", one), "")]);
+    let (right, real) = answers(
+        &it,
+        Version::V1_37,
+        Quirk::SelectorsAreAskedOfDevicesElsewhere,
+    );
+    assert_eq!(right, "r=p/b");
+    assert!(
+        real.starts_with("failed"),
+        "a has no such attribute: {real}"
+    );
+}
+
+#[test]
+fn tolerations_are_copied_to_the_result() {
+    let slices = [slice("s", "p", 1, "devices: [{name: a}]")];
+    let tolerant = exactly("r", ", tolerations: [{operator: Exists}]");
+    let it = case(&slices, "", &[claim("c", &tolerant, "")]);
+    let gates = Gates::all_of(Version::V1_34);
+    let claims = it.wanted(&gates);
+    let copied = |quirks: Quirks| {
+        let world = it.world(&gates, None).with_quirks(quirks);
+        match allocate_on(&world, &[&claims[0]], &world.nodes()[0], How::default()).answer {
+            oracle::Answer::Allocated(given) => given[0].devices[0].tolerations.len(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(copied(Quirks::none()), 1);
+    assert_eq!(
+        copied(Quirks::from_iter([Quirk::TolerationsAreNotCopied])),
+        0
+    );
+}
+
+#[test]
+fn groups_that_do_not_go_together_leave_room_for_none() {
+    let of = |name: &str, group: &str| {
+        part(name, "").replace("}]", &format!(", compatibilityGroups: [{group}]}}]"))
+    };
+    let devices = [of("a", "g"), of("b", "h"), of("c", "g")];
+    let slices = [
+        slice("s-1", "p", 2, &counters(3)),
+        slice("s-2", "p", 2, &format!("devices: [{}]", devices.join(", "))),
+    ];
+    let claims = ["a", "b"]
+        .map(|device| {
+            held(
+                device,
+                &format!("{{request: r, pool: p, device: {device}}}"),
+            )
+        })
+        .concat();
+    let it = case(
+        &slices,
+        &format!("claims:\n{claims}"),
+        &[claim("c", &exactly("r", ""), "")],
+    );
+    let (right, real) = answers(&it, Version::V1_37, Quirk::MixedGroupsAreIgnored);
+    assert!(right.starts_with("refused"), "{right}");
+    assert_eq!(real, "r=p/c");
+}
+
+#[test]
+fn a_match_of_lists_goes_back_with_the_search() {
+    let with = |name: &str, list: &str, rest: &str| {
+        format!("{{name: {name}, attributes: {{n: {{ints: [{list}]}}{rest}}}}}")
+    };
+    let devices = [
+        with("a", "1, 2", ", first: {bool: true}"),
+        with("b", "1", ""),
+        with("c", "2", ""),
+        with("d", "2", ", last: {bool: true}"),
+    ];
+    let slices = [slice(
+        "s",
+        "p",
+        1,
+        &format!("devices: [{}]", devices.join(", ")),
+    )];
+    let has = |attribute: &str| {
+        format!(
+            ", selectors: [{{cel: {{expression: 'has(device.attributes[\"d.example.com\"].{attribute})'}}}}]"
+        )
+    };
+    let wanted = [
+        exactly("r", &has("first")),
+        exactly("s", ""),
+        exactly("t", &has("last")),
+    ]
+    .join(", ");
+    let same = "constraints: [{matchAttribute: d.example.com/n}]";
+    let it = case(&slices, "", &[claim("c", &wanted, same)]);
+    let (right, real) = answers(&it, Version::V1_36, Quirk::MatchedListsStaySmall);
+    assert_eq!(right, "r=p/a s=p/c t=p/d");
+    assert!(real.starts_with("refused"), "{real}");
+}
+
+#[test]
+fn a_refused_device_gives_its_counters_back() {
+    let taint = ", taints: [{key: bad, effect: NoSchedule}]";
+    let devices = [part("a", taint), part("b", "")];
+    let slices = [
+        slice("s-1", "p", 2, &counters(1)),
+        slice("s-2", "p", 2, &format!("devices: [{}]", devices.join(", "))),
+    ];
+    let it = case(&slices, "", &[claim("c", &exactly("r", ""), "")]);
+    let (right, real) = answers(&it, Version::V1_35, Quirk::RefusedDevicesStayCharged);
+    assert_eq!(right, "r=p/b");
+    assert!(real.starts_with("refused"), "{real}");
+}
+
+#[test]
+fn a_request_for_two_devices_gets_no_device_twice() {
+    let slices = [slice(
+        "s",
+        "p",
+        1,
+        "devices: [{name: a, allowMultipleAllocations: true}]",
+    )];
+    let two = exactly("r", ", count: 2");
+    let it = case(&slices, "", &[claim("c", &two, "")]);
+    let (right, real) = answers(&it, Version::V1_35, Quirk::RequestsTryEveryOrder);
+    assert!(right.starts_with("refused"), "{right}");
+    assert_eq!(real, "r=p/a[] r=p/a[]");
+}
+
+#[test]
+fn all_in_a_later_alternative_is_all() {
+    let slices = [slice("s", "p", 1, "devices: [{name: a}, {name: b}]")];
+    let none = "selectors: [{cel: {expression: 'false'}}]";
+    let request = format!(
+        "{{name: r, firstAvailable: [{{name: s0, deviceClassName: any, {none}}}, \
+         {{name: s1, deviceClassName: any, allocationMode: All}}]}}"
+    );
+    let it = case(&slices, "", &[claim("c", &request, "")]);
+    let (right, real) = answers(
+        &it,
+        Version::V1_35,
+        Quirk::AllInALaterAlternativeGoesOnAsTheFirst,
+    );
+    assert_eq!(right, "r/s1=p/a r/s1=p/b");
+    assert_eq!(real, "r/s1=p/a");
+}
+
+/// A quirk that no test is about would be one that nobody has seen.
+#[test]
+fn each_quirk_has_a_test_here() {
+    let text = include_str!("deviations.rs");
+    for quirk in Quirk::ALL {
+        let name = format!("Quirk::{quirk:?}");
+        let about = |part: &str| !part.starts_with(|c: char| c.is_alphanumeric());
+        assert!(
+            text.split(&name).skip(1).any(about),
+            "{name} has no smallest case"
+        );
+    }
+}

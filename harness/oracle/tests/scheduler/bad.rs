@@ -69,7 +69,7 @@ async fn one(
 ) -> Result<Result<Came, String>, String> {
     let mut object = row.object.clone();
     object["metadata"] = json!({"name": format!("bad-{at}")});
-    if row.kind == "ResourceClaim" {
+    if ["ResourceClaim", "ResourceClaimTemplate"].contains(&row.kind) {
         object["metadata"]["namespace"] = json!("default");
     }
     let real = store::create(plane.client(), row.kind, &object).await?;

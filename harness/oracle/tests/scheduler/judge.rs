@@ -84,9 +84,10 @@ pub(crate) fn findings(kind: &str, object: &Value, gates: &Gates) -> Vec<Finding
         "ResourceClaim" => read(object, |claim: &api::ResourceClaim| {
             validate::claim(claim, gates)
         }),
-        "DeviceTaintRule" => read(object, |rule: &api::DeviceTaintRule| {
-            validate::rule(rule, gates)
+        "ResourceClaimTemplate" => read(object, |template: &api::ResourceClaimTemplate| {
+            validate::template(template, gates)
         }),
+        "DeviceTaintRule" => read(object, validate::rule),
         _ => vec![],
     }
 }

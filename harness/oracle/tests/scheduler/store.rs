@@ -15,6 +15,9 @@ pub(crate) fn collection(kind: &str, namespace: &str) -> String {
         "Pod" => format!("/api/v1/namespaces/{namespace}/pods"),
         "ServiceAccount" => format!("/api/v1/namespaces/{namespace}/serviceaccounts"),
         "ResourceClaim" => format!("{resource}/namespaces/{namespace}/resourceclaims"),
+        "ResourceClaimTemplate" => {
+            format!("{resource}/namespaces/{namespace}/resourceclaimtemplates")
+        }
         "DeviceClass" => format!("{resource}/deviceclasses"),
         "DeviceTaintRule" => format!("{resource}/devicetaintrules"),
         _ => format!("{resource}/resourceslices"),

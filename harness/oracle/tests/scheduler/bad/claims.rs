@@ -486,6 +486,14 @@ fn constraints() -> Vec<Row> {
 fn others() -> Vec<Row> {
     let class = |name, spec: Value| row(name, "DeviceClass", spec);
     let rule = |name, spec: Value| row(name, "DeviceTaintRule", spec);
+    let template = |name, change: Value| {
+        let devices = json!({"requests": [request("r", change)]});
+        row(
+            name,
+            "ResourceClaimTemplate",
+            json!({"spec": {"devices": devices}}),
+        )
+    };
     let taint = json!({"key": "a", "effect": "NoSchedule"});
     vec![
         class(
@@ -515,6 +523,19 @@ fn others() -> Vec<Row> {
         class(
             "classes: a configuration of nothing",
             json!({"config": [{}]}),
+        ),
+        template("templates: a right one", json!({})),
+        template(
+            "templates: a class with capitals",
+            json!({"deviceClassName": "GPU"}),
+        ),
+        template(
+            "templates: a field that is not there",
+            json!({"selectors": [{"cel": {"expression": "device.model == 1"}}]}),
+        ),
+        template(
+            "templates: capacity by another suffix",
+            json!({"capacity": {"requests": {"memory": "5GB"}}}),
         ),
         rule(
             "rules: a right one",

@@ -493,6 +493,11 @@ fn policies() -> Vec<Row> {
         ),
         values("policies: values", json!(["1", "2", "4"])),
         values("policies: values that descend", json!(["4", "2"])),
+        values("policies: spaces around values", json!([" 2 ", "4"])),
+        values(
+            "policies: spaces around values that descend",
+            json!([" 4", "2 "]),
+        ),
         values("policies: a value above all", json!(["2", "21"])),
         values("policies: a value twice", json!(["2", "2"])),
         values(
