@@ -1,6 +1,6 @@
 //! From arguments to a cluster: programs made sure of, a cluster started or found, both telling how far they are.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -32,11 +32,16 @@ pub fn version(args: &CatalogArgs) -> Result<Version, Error> {
     }
 }
 
-/// Makes sure of every program that a cluster needs.
+/// Makes sure of every program that a cluster needs, and of `more`.
 ///
 /// # Errors
 /// A program that cannot be had, with the remedy.
-pub fn ensure(args: &CatalogArgs, emitter: &Emitter, live: bool) -> Result<Installed, Error> {
+pub fn ensure(
+    args: &CatalogArgs,
+    more: &BTreeSet<&'static str>,
+    emitter: &Emitter,
+    live: bool,
+) -> Result<Installed, Error> {
     let started = Instant::now();
     emitter.emit(What::PhaseStarted {
         phase: COMPONENTS.to_owned(),
@@ -53,6 +58,7 @@ pub fn ensure(args: &CatalogArgs, emitter: &Emitter, live: bool) -> Result<Insta
     let mut names: Vec<&str> = Programs::NEEDED.to_vec();
     names.extend(Programs::OPTIONAL);
     names.push("kubectl");
+    names.extend(more);
     let result = args
         .catalog()
         .and_then(|catalog| catalog.ensure(&names, &told));

@@ -52,7 +52,8 @@ pub(crate) fn run(args: &TestArgs) -> Result<ExitCode, Error> {
     let options = Options {
         fail_fast: args.fail_fast,
         keep_on_failure: args.keep_on_failure,
-        gates: args.gates.gates.gates(version),
+        gates: args.gates.gates,
+        version,
         tries: args.tries,
         ..Options::default()
     };
@@ -94,7 +95,8 @@ async fn go(
     let stop = crate::signals::watch_signals();
     let ensured = {
         let (catalog, emitter) = (args.catalog.clone(), emitter.clone());
-        tokio::task::spawn_blocking(move || session::ensure(&catalog, &emitter, live))
+        let needs = runner.needs(plan);
+        tokio::task::spawn_blocking(move || session::ensure(&catalog, &needs, &emitter, live))
     };
     let mut interrupted = stop.clone();
     let installed = tokio::select! {
@@ -106,18 +108,18 @@ async fn go(
         _ = interrupted.wait_for(|stop| *stop) => return RunEnd::Interrupted,
     };
     sweep(emitter).await;
-    let wanted = Wanted {
-        name: format!("test-{}", folder.run),
-        installed,
-        features: args.gates.gates.features(version),
-        exe: None,
-    };
     let life = if args.keep_on_failure {
         Life::Detached
     } else {
         Life::Mine
     };
-    let launch = |nodes: Vec<scenario::NodeWish>| {
+    let launch = |nodes: Vec<scenario::NodeWish>, asks: scenario::Asks| {
+        let wanted = Wanted {
+            name: format!("test-{}", folder.run),
+            installed: installed.clone(),
+            features: args.gates.gates.features(version, &asks),
+            exe: None,
+        };
         async move {
             session::start(&wanted, &nodes, life, emitter)
                 .await

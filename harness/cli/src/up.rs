@@ -1,11 +1,13 @@
 //! `sliceproof up`, `down` and `status`.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use cluster::supervisor::{self, Until};
 use cluster::{ClusterSpec, NodeShape, Programs};
 use gpu_model::NodeSpec;
 use report::{Emitter, Event, Sink, What};
+use scenario::Asks;
 
 use crate::args::{DownArgs, UpArgs};
 use crate::{Error, session};
@@ -50,13 +52,16 @@ pub(crate) fn up(args: &UpArgs) -> Result<ExitCode, Error> {
         })
         .collect();
     let emitter = Emitter::new(vec![Box::new(Lines)]);
-    let installed = session::ensure(&args.catalog, &emitter, false)?;
+    let installed = session::ensure(&args.catalog, &BTreeSet::new(), &emitter, false)?;
     let spec = ClusterSpec {
         name: args.name.clone(),
         dir,
         nodes,
         programs: Programs::from_installed(&installed)?,
-        features: args.gates.gates.features(session::version(&args.catalog)?),
+        features: args
+            .gates
+            .gates
+            .features(session::version(&args.catalog)?, &Asks::default()),
         exe: None,
         image_cache: None,
     };

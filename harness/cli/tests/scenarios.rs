@@ -3,7 +3,9 @@
 //! plays them too, and `sliceproof test` plays all. Those of a run share one cluster, which is started when the first one needs it.
 #![forbid(unsafe_code)]
 
+use std::collections::BTreeSet;
 use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
@@ -12,12 +14,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use cluster::supervisor;
+use components::Installed;
 use components::cli::CatalogArgs;
 use libtest_mimic::{Arguments, Failed, Trial};
 use report::{Emitter, Event, FileSinks, RunEnd, RunStarted, Sink, What};
 use scenario::{
-    End, Filter, LoadError, Options, Plan, PlannedScenario, Runner, Testbed, Verdict, registry,
-    render,
+    Asks, End, Filter, LoadError, Options, Plan, PlannedScenario, Runner, Testbed, Verdict,
+    registry, render,
 };
 use sliceproof::run_folder::RunFolder;
 use sliceproof::session::{self, Life, Wanted};
@@ -48,8 +51,7 @@ fn main() -> ExitCode {
         .enumerate()
         .map(|(index, planned)| {
             let worker = Arc::clone(&worker);
-            // The cluster of this run is that of the lock, as it comes.
-            let lacking = scenario::missing(&planned.scenario.tags, &Options::default().gates);
+            let lacking = missing(planned);
             Trial::test(planned.scenario.id.clone(), move || {
                 let mut worker = worker.lock().unwrap_or_else(PoisonError::into_inner);
                 worker.get_or_insert_with(Worker::spawn).run(index)
@@ -62,6 +64,22 @@ fn main() -> ExitCode {
         worker.end();
     }
     conclusion.exit_code()
+}
+
+/// Why the clusters of this run, those of the lock, cannot play it.
+fn missing(planned: &PlannedScenario) -> Option<String> {
+    let Options { gates, version, .. } = Options::default();
+    planned.missing(gates, version)
+}
+
+/// Ending of a cluster's name: those of one run of nextest that were asked for different things are there at once.
+fn suffix(asks: &Asks) -> String {
+    if asks.is_empty() {
+        return String::new();
+    }
+    let mut hasher = DefaultHasher::new();
+    asks.hash(&mut hasher);
+    format!("-{:04x}", hasher.finish() & 0xffff)
 }
 
 /// Whether it belongs to the quick set.
@@ -149,13 +167,19 @@ struct Bench {
     emitter: Emitter,
     wanted: Wanted,
     folder: RunFolder,
-    testbed: Option<Arc<dyn Testbed>>,
+    testbed: Option<(Asks, Arc<dyn Testbed>)>,
     /// Held while a scenario runs, where several processes share the cluster.
     shared: Option<Shared>,
     started: Instant,
     failed: bool,
     never: watch::Receiver<bool>,
     _keep: watch::Sender<bool>,
+}
+
+/// The programs of every cluster, and `more`.
+fn ensure(more: &BTreeSet<&'static str>, emitter: &Emitter) -> Result<Installed, String> {
+    session::ensure(&CatalogArgs::default(), more, emitter, false)
+        .map_err(|error| error.to_string())
 }
 
 /// One run of nextest: a process for each test, one cluster for all of them.
@@ -183,8 +207,6 @@ impl Bench {
             unplayed: Vec::new(),
             unselected: plan.unselected,
         }));
-        let installed = session::ensure(&CatalogArgs::default(), &emitter, false)
-            .map_err(|error| text(&error))?;
         let (name, shared) = match std::env::var("NEXTEST_RUN_ID") {
             Ok(run) => {
                 let short: String = run
@@ -219,6 +241,7 @@ impl Bench {
             folder.path.clone(),
             options,
         );
+        let installed = ensure(&BTreeSet::new(), &emitter)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
@@ -228,7 +251,9 @@ impl Bench {
         let wanted = Wanted {
             name,
             installed,
-            features: cluster::Features::default(),
+            features: Options::default()
+                .gates
+                .features(Options::default().version, &Asks::default()),
             exe: None,
         };
         let started = Instant::now();
@@ -294,41 +319,58 @@ impl Bench {
 
     /// The cluster of this run: found, or started in the shape that the scenario wants.
     fn testbed(&mut self, index: usize) -> Result<Arc<dyn Testbed>, String> {
-        if let Some(testbed) = &self.testbed {
-            return Ok(Arc::clone(testbed));
-        }
-        let nodes = self
+        let planned = self
             .plan
             .scenarios
             .get(index)
-            .map(|planned| self.runner.nodes_of(planned))
-            .unwrap_or_default();
+            .ok_or("there is no such scenario")?;
+        let Options { gates, version, .. } = Options::default();
+        let asks = planned.asks();
+        let installed = &self.wanted.installed;
+        let more: BTreeSet<&'static str> = asks
+            .components()
+            .filter(|name| installed.path(name).is_err())
+            .collect();
+        match self.testbed.take() {
+            Some((has, testbed)) if has.share(&asks, gates, version) && more.is_empty() => {
+                self.testbed = Some((has, Arc::clone(&testbed)));
+                return Ok(testbed);
+            }
+            Some((_, testbed)) => self
+                .runtime
+                .block_on(testbed.stop())
+                .map_err(|error| error.to_string())?,
+            None => {}
+        }
+        let nodes = self.runner.nodes_of(planned);
+        if !more.is_empty() {
+            self.wanted.installed = ensure(&more, &self.emitter)?;
+        }
+        let wanted = Wanted {
+            name: format!("{}{}", self.wanted.name, suffix(&asks)),
+            features: gates.features(version, &asks),
+            ..self.wanted.clone()
+        };
         let began = Instant::now();
         let work = async {
             let Some(shared) = &self.shared else {
-                return session::start(&self.wanted, &nodes, Life::Mine, &self.emitter).await;
+                return session::start(&wanted, &nodes, Life::Mine, &self.emitter).await;
             };
             let found = supervisor::list()?
                 .into_iter()
-                .find(|it| it.name == self.wanted.name && it.kubeconfig.is_some());
+                .find(|it| it.name == wanted.name && it.kubeconfig.is_some());
             match found {
                 Some(found) => {
                     let running = cluster::Cluster::attach(&found.dir).await?;
                     Ok(session::testbed(
                         running,
                         End::Shared,
-                        &self.wanted.installed,
+                        &wanted.installed,
                         &self.emitter,
                     ))
                 }
                 None => {
-                    session::start(
-                        &self.wanted,
-                        &nodes,
-                        Life::With(shared.parent),
-                        &self.emitter,
-                    )
-                    .await
+                    session::start(&wanted, &nodes, Life::With(shared.parent), &self.emitter).await
                 }
             }
         };
@@ -344,12 +386,12 @@ impl Bench {
         });
         self.emitter
             .emit(What::EnvironmentKnown(testbed.environment()));
-        self.testbed = Some(Arc::clone(&testbed));
+        self.testbed = Some((asks, Arc::clone(&testbed)));
         Ok(testbed)
     }
 
     fn end(self) {
-        if let Some(testbed) = &self.testbed
+        if let Some((_, testbed)) = &self.testbed
             && let Err(error) = self.runtime.block_on(testbed.stop())
         {
             eprintln!("error: {error}");

@@ -126,10 +126,11 @@ impl Children {
             let Some(program) = table.programs.get_mut(name) else {
                 return Ok(());
             };
+            // Also one that has ended by itself: whoever ends it knows of it.
+            program.stopped = true;
             if program.ended.is_some() {
                 return Ok(());
             }
-            program.stopped = true;
             Pid::from_raw(program.pid)
         };
         let gone = |limit: Duration| {

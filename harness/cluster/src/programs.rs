@@ -39,6 +39,9 @@ impl Programs {
     /// What some nodes and scenarios start besides.
     pub const OPTIONAL: &[&str] = &["nvidia-device-plugin", "gpu-feature-discovery"];
 
+    /// What scenarios start that say so, each some minutes of building that nobody else needs.
+    pub const ON_REQUEST: &[&str] = &["coscheduling"];
+
     /// From pairs of name and path.
     pub fn new(paths: impl IntoIterator<Item = (String, PathBuf)>) -> Self {
         Programs(paths.into_iter().collect())
@@ -52,7 +55,10 @@ impl Programs {
                 name: (*name).to_owned(),
             }),
         };
-        let optional = Self::OPTIONAL.iter().filter_map(|name| path(name).ok());
+        let optional = Self::OPTIONAL
+            .iter()
+            .chain(Self::ON_REQUEST)
+            .filter_map(|name| path(name).ok());
         let needed: Vec<_> = Self::NEEDED.iter().map(path).collect::<Result<_>>()?;
         Ok(Programs(needed.into_iter().chain(optional).collect()))
     }

@@ -1,12 +1,14 @@
 //! Objects of the user's own manifests: sent to the API server, remembered, and taken away at the end.
 //! Not here: reading them (`manifest`) and the pods that steps make (`world`).
 
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{GroupVersionKind, TypeMeta};
 use kube::discovery::{Scope, pinned_kind};
 use report::Failure;
 use serde_json::{Value, json};
 
+use crate::gang::Install;
 use crate::manifest::{name, shown, word};
 use crate::world::{Ask, LABEL, Made, World, api};
 
@@ -35,6 +37,37 @@ impl World {
             })?;
         }
         Ok(())
+    }
+
+    /// Starts a scheduler. The kinds that it wants stay: nobody else has objects of them.
+    pub(crate) async fn start_scheduler(&mut self, install: Install) -> Result<(), Failure> {
+        let kinds: Api<DynamicObject> = Api::all_with(
+            self.testbed().client(),
+            &ApiResource::erase::<CustomResourceDefinition>(&()),
+        );
+        for kind in &install.kinds {
+            let how = PatchParams::apply(MANAGER).force().validation_strict();
+            let sent = kinds.patch(name(kind), &how, &Patch::Apply(kind)).await;
+            sent.map_err(|error| api(&format!("send {}", shown(kind)), &error))?;
+        }
+        self.schedulers.push(install.name);
+        let start = cluster::Scheduler {
+            component: install.component,
+            configuration: &install.configuration,
+            gates: install.gates,
+        };
+        let started = self.testbed().scheduler(install.name, Some(start)).await;
+        started.map_err(|error| Failure::new(error.message))
+    }
+
+    /// Ends the schedulers that steps have started.
+    pub(crate) async fn end_schedulers(&mut self) -> Result<(), Failure> {
+        let mut first = Ok(());
+        for name in std::mem::take(&mut self.schedulers) {
+            let ended = self.testbed().scheduler(name, None).await;
+            first = first.and(ended.map_err(|error| Failure::new(error.message)));
+        }
+        first
     }
 
     /// Sends the objects until one is refused, and keeps the refusal for a later step.

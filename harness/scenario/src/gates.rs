@@ -6,11 +6,15 @@ use std::str::FromStr;
 
 use oracle::{Gate, Gates, Stage, Version};
 
+use crate::asks::Asks;
+
 /// Tags that begin so name a gate that must be on, `@needs:DRAPartitionableDevices`, or the first Kubernetes that will do,
-/// `@needs:kubernetes-1.37`.
+/// `@needs:kubernetes-1.37`, or the last, `@needs:kubernetes-until-1.35`.
 pub(crate) const NEEDS: &str = "@needs:";
 /// A need of a Kubernetes begins so.
 const KUBERNETES: &str = "kubernetes-";
+/// One of the last Kubernetes that will do goes on so.
+const UNTIL: &str = "until-";
 
 /// What a scenario needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,13 +23,18 @@ enum Need {
     Gate(Gate),
     /// A Kubernetes as new as this.
     Since(Version),
+    /// A Kubernetes as old as this.
+    Until(Version),
 }
 
 impl Need {
     fn named(name: &str) -> Option<Self> {
-        match name.strip_prefix(KUBERNETES) {
-            Some(minor) => minor.parse().ok().map(Self::Since),
-            None => named(name).map(Self::Gate),
+        let Some(minor) = name.strip_prefix(KUBERNETES) else {
+            return named(name).map(Self::Gate);
+        };
+        match minor.strip_prefix(UNTIL) {
+            Some(last) => last.parse().ok().map(Self::Until),
+            None => minor.parse().ok().map(Self::Since),
         }
     }
 
@@ -47,6 +56,9 @@ impl Need {
             Self::Since(first) if version < first => {
                 Some(format!("needs Kubernetes {first}, and this is {version}"))
             }
+            Self::Until(last) if version > last => Some(format!(
+                "needs Kubernetes {last} or older, and this is {version}"
+            )),
             _ => None,
         }
     }
@@ -88,16 +100,21 @@ impl GateSet {
         }
     }
 
-    /// What the programs of a cluster are told for it.
+    /// The same with what scenarios ask for besides.
     #[must_use]
-    pub fn features(self, version: Version) -> cluster::Features {
-        let gates = self.gates(version);
+    pub fn gates_with(self, version: Version, asks: &Asks) -> Gates {
+        asks.of_allocation().fold(self.gates(version), Gates::with)
+    }
+
+    /// What the programs of a cluster are told for it, and for what its scenarios ask besides.
+    #[must_use]
+    pub fn features(self, version: Version, asks: &Asks) -> cluster::Features {
+        let gates = self.gates_with(version, asks);
         let named: Vec<(String, bool)> = match self {
-            GateSet::Default => Vec::new(),
             GateSet::Ga => [("AllAlpha", false), ("AllBeta", false)]
                 .map(|(name, on)| (name.to_owned(), on))
                 .to_vec(),
-            GateSet::Alpha => gates
+            GateSet::Default | GateSet::Alpha => gates
                 .iter()
                 .filter(|gate| !gate.stage(version).on_by_default())
                 .map(|gate| (gate.name().to_owned(), true))
@@ -107,11 +124,13 @@ impl GateSet {
         let rules = gates
             .taint_rules_api()
             .filter(|api| *api != "resource.k8s.io/v1");
-        cluster::Features {
+        let mut features = cluster::Features {
             gates: named.into_iter().collect(),
             apis: rules.into_iter().map(str::to_owned).collect(),
             dynamic_mig: gates.has(Gate::PartitionableDevices),
-        }
+        };
+        asks.tell(version, &mut features);
+        features
     }
 }
 
@@ -144,7 +163,7 @@ pub(crate) fn can_be_needed(name: &str) -> bool {
 
 /// Why a scenario with these tags cannot run where these gates are on; `None` where it can. The lint knows every name.
 #[must_use]
-pub fn missing(tags: &[String], gates: &Gates) -> Option<String> {
+pub(crate) fn missing(tags: &[String], gates: &Gates) -> Option<String> {
     let needed = tags
         .iter()
         .filter_map(|tag| Need::named(tag.strip_prefix(NEEDS)?));
@@ -184,19 +203,29 @@ mod tests {
             Some("needs Kubernetes 1.36, and this is 1.35")
         );
         assert_eq!((why(Version::V1_36), why(Version::V1_37)), (None, None));
+        let tags = ["@needs:kubernetes-until-1.35".to_owned()];
+        let why = |version| missing(&tags, &Gates::all_of(version));
+        assert!(why(Version::V1_36).is_some_and(|why| why.contains("1.35 or older")));
+        assert_eq!((why(Version::V1_35), why(Version::V1_34)), (None, None));
         assert!(!can_be_needed("kubernetes-1.12") && !can_be_needed("1.36"));
     }
 
     #[test]
     fn programs_are_told_what_differs_from_their_defaults() {
+        let nothing = Asks::default();
         for version in Version::ALL {
-            assert!(GateSet::Default.features(version).gates.is_empty());
-            let alpha = GateSet::Alpha.features(version);
+            assert!(
+                GateSet::Default
+                    .features(version, &nothing)
+                    .gates
+                    .is_empty()
+            );
+            let alpha = GateSet::Alpha.features(version, &nothing);
             assert!(
                 alpha.dynamic_mig && alpha.gates.values().all(|on| *on),
                 "{version}"
             );
-            let ga = GateSet::Ga.features(version);
+            let ga = GateSet::Ga.features(version, &nothing);
             assert!(
                 !ga.dynamic_mig && !ga.gates["AllBeta"] && ga.apis.is_empty(),
                 "{version}"
@@ -205,17 +234,23 @@ mod tests {
         let partitions = "DRAPartitionableDevices";
         assert!(
             GateSet::Alpha
-                .features(Version::V1_35)
+                .features(Version::V1_35, &nothing)
                 .gates
                 .contains_key(partitions)
         );
         assert!(
             !GateSet::Alpha
-                .features(Version::V1_36)
+                .features(Version::V1_36, &nothing)
                 .gates
                 .contains_key(partitions)
         );
-        let apis = |version| GateSet::Alpha.features(version).apis.into_iter().next();
+        let apis = |version| {
+            GateSet::Alpha
+                .features(version, &nothing)
+                .apis
+                .into_iter()
+                .next()
+        };
         assert_eq!(
             apis(Version::V1_36).as_deref(),
             Some("resource.k8s.io/v1beta2")

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use cluster::MigStrategy;
 
+use crate::gang::scheduler;
 use crate::steps::catalogue;
 
 /// Why a value is refused.
@@ -134,6 +135,15 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
         pattern: "[A-Z][A-Za-z]+",
         about: "the kind of an object, as `DeviceTaintRule`",
         check: text,
+    },
+    Parameter {
+        name: "scheduler",
+        pattern: "\"[^\"]*\"",
+        about: "a scheduler beside Kubernetes' own, in quotes, as second or coscheduling",
+        check: |value| {
+            let names: Vec<String> = scheduler::names().map(str::to_owned).collect();
+            known(unquote(value), "scheduler", &names)
+        },
     },
     Parameter {
         name: "duration",

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use oracle::Gate;
+use oracle::{Gate, Version};
 use report::PlannedStep;
 
+use crate::asks::Asks;
 use crate::document::{self, Scenario};
 use crate::filter::Filter;
 use crate::finding::Finding;
-use crate::gates;
+use crate::gates::{self, GateSet};
 use crate::lint;
 use crate::parameters;
 use crate::registry::{Args, Registry};
@@ -91,11 +92,12 @@ impl Plan {
             let paths = named
                 .filter(|(name, _)| *name == MANIFEST)
                 .map(|(_, value)| folder.join(parameters::unquote(value)));
-            let gates = it
-                .scenario
-                .tags
+            let tags = &it.scenario.tags;
+            let needed = tags
                 .iter()
                 .filter_map(|tag| gates::named(tag.strip_prefix(gates::NEEDS)?));
+            let asks = Asks::of(tags);
+            let gates = needed.chain(asks.of_allocation());
             (paths.collect::<Vec<_>>(), gates.collect())
         };
         let all = self.scenarios.iter().map(of_scenario);
@@ -187,6 +189,20 @@ pub fn read_features(
 }
 
 impl PlannedScenario {
+    /// What it asks of its cluster.
+    #[must_use]
+    pub fn asks(&self) -> Asks {
+        Asks::of(&self.scenario.tags)
+    }
+
+    /// Why a run with this set of gates on this Kubernetes cannot play it; `None` where it can.
+    #[must_use]
+    pub fn missing(&self, set: GateSet, version: Version) -> Option<String> {
+        let asks = self.asks();
+        let needed = gates::missing(&self.scenario.tags, &set.gates_with(version, &asks));
+        asks.missing(set, version).or(needed)
+    }
+
     /// The scenario as reports know it.
     #[must_use]
     pub fn for_report(&self) -> report::PlannedScenario {

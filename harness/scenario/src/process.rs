@@ -191,6 +191,24 @@ impl Testbed for ProcessCluster {
         .boxed_local()
     }
 
+    fn scheduler<'a>(
+        &'a self,
+        name: &'a str,
+        start: Option<cluster::Scheduler<'a>>,
+    ) -> LocalBoxFuture<'a, Result<(), TestbedError>> {
+        async move {
+            let running = self.running.read().await;
+            let running = running.as_ref().ok_or_else(gone)?;
+            let done = match start {
+                Some(scheduler) => running.start_scheduler(name, scheduler).await,
+                None => running.stop_scheduler(name).await,
+            };
+            // It is no part of the cluster, which goes on without it.
+            done.map_err(|error| TestbedError::new(error.to_string()))
+        }
+        .boxed_local()
+    }
+
     fn evidence<'a>(&'a self, folder: &'a Path) -> LocalBoxFuture<'a, Result<(), TestbedError>> {
         async move {
             let running = self.running.read().await;

@@ -1,6 +1,7 @@
-//! Runs a plan: one cluster, a namespace for each scenario, cards clean in between. Emits events and decides nothing
+//! Runs a plan: a cluster for all scenarios that ask for the same one, a namespace for each scenario, cards clean in between. Emits events and decides nothing
 //! about how they are shown.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -12,7 +13,9 @@ use kube::api::{Api, DeleteParams, ListParams};
 use report::{Emitter, Failure, Frequency, Outcome, RunEnd, What};
 use tokio::sync::watch;
 
+use crate::asks::Asks;
 use crate::expectation::{self, Expectation};
+use crate::gates::GateSet;
 use crate::plan::{Plan, PlannedScenario};
 use crate::registry::{Kind, Registry};
 use crate::steps::card::leftovers;
@@ -22,10 +25,20 @@ use crate::wait::{Probe, in_vain, until};
 use crate::world::World;
 use crate::{evidence, picture};
 
-/// Starts the cluster, with these nodes where the first scenario is known to want them.
+/// Starts a cluster that has what its scenarios ask for, with these nodes where the first one is known to want them.
 pub type Launch<'a> = Box<
-    dyn FnOnce(Vec<NodeWish>) -> LocalBoxFuture<'a, Result<Arc<dyn Testbed>, TestbedError>> + 'a,
+    dyn Fn(Vec<NodeWish>, Asks) -> LocalBoxFuture<'a, Result<Arc<dyn Testbed>, TestbedError>> + 'a,
 >;
+
+/// How the scenarios of one cluster ended.
+enum Ended {
+    /// All were played, and none is red.
+    Well,
+    /// One is red. The others were played.
+    Failed,
+    /// Nothing more is to be played.
+    Stop(RunEnd),
+}
 
 /// How a run goes on after a failure.
 #[derive(Debug, Clone)]
@@ -36,8 +49,10 @@ pub struct Options {
     pub keep_on_failure: bool,
     /// Ending of namespaces, where several programs share a cluster.
     pub suffix: String,
-    /// The feature gates of the cluster: a scenario that needs another one is not run.
-    pub gates: oracle::Gates,
+    /// The feature gates of the run: a scenario that needs another one is not run.
+    pub gates: GateSet,
+    /// The Kubernetes of the run.
+    pub version: oracle::Version,
     /// How often a scenario that is not deterministic is tried.
     pub tries: usize,
 }
@@ -48,7 +63,8 @@ impl Default for Options {
             fail_fast: false,
             keep_on_failure: false,
             suffix: String::new(),
-            gates: oracle::Gates::default_of(oracle::Version::NEWEST),
+            gates: GateSet::Default,
+            version: oracle::Version::NEWEST,
             tries: 3,
         }
     }
@@ -108,6 +124,16 @@ impl Runner {
         }
     }
 
+    /// Components that scenarios which this run can play start beyond those that every cluster has.
+    #[must_use]
+    pub fn needs(&self, plan: &Plan) -> BTreeSet<&'static str> {
+        let Options { gates, version, .. } = self.options;
+        let played = plan.scenarios.iter();
+        let played = played.filter(|it| it.missing(gates, version).is_none());
+        let asked = played.flat_map(|it| it.asks().components().collect::<Vec<_>>());
+        asked.collect()
+    }
+
     /// The nodes that the first step of a scenario asks for: a cluster can start in that shape.
     #[must_use]
     pub fn nodes_of(&self, planned: &PlannedScenario) -> Vec<NodeWish> {
@@ -118,7 +144,7 @@ impl Runner {
             .unwrap_or_default()
     }
 
-    /// Runs the whole plan. `stop` turns true when somebody wants to end it. The cluster is stopped at the end, unless
+    /// Runs the whole plan. `stop` turns true when somebody wants to end it. Each cluster is stopped at its end, unless
     /// a failure is to be kept; then how to reach it is in a notice.
     pub async fn run(
         &self,
@@ -126,65 +152,108 @@ impl Runner {
         launch: Launch<'_>,
         stop: watch::Receiver<bool>,
     ) -> RunEnd {
-        let can_run = |planned: &PlannedScenario| self.missing(planned).is_none();
-        let Some(first) = plan.scenarios.iter().find(|it| can_run(it)) else {
-            for (index, planned) in plan.scenarios.iter().enumerate() {
-                self.leave_out(index, planned);
-            }
+        let clusters = self.clusters(plan);
+        if clusters.is_empty() {
             return RunEnd::NothingRan;
+        }
+        let mut end = RunEnd::Passed;
+        for (asks, scenarios) in clusters {
+            let scenarios: Vec<(usize, &PlannedScenario)> = scenarios
+                .into_iter()
+                .filter_map(|index| Some((index, plan.scenarios.get(index)?)))
+                .collect();
+            match self.on_one(asks, &scenarios, &launch, &stop).await {
+                Ended::Well => {}
+                Ended::Failed if self.options.fail_fast => return RunEnd::Failed,
+                Ended::Failed => end = RunEnd::Failed,
+                Ended::Stop(end) => return end,
+            }
+        }
+        end
+    }
+
+    /// The clusters that the plan takes, each with its scenarios; the one that nobody asks anything of first. Says of
+    /// scenarios that cannot run that they are left out.
+    fn clusters(&self, plan: &Plan) -> Vec<(Asks, Vec<usize>)> {
+        let Options { gates, version, .. } = self.options;
+        let mut clusters: Vec<(Asks, Vec<usize>)> = vec![(Asks::default(), Vec::new())];
+        for (index, planned) in plan.scenarios.iter().enumerate() {
+            if self.leave_out(index, planned) {
+                continue;
+            }
+            let asks = planned.asks();
+            let fits = |(have, _): &&mut (Asks, _)| have.share(&asks, gates, version);
+            match clusters.iter_mut().find(fits) {
+                Some((_, scenarios)) => scenarios.push(index),
+                None => clusters.push((asks, vec![index])),
+            }
+        }
+        clusters.retain(|(_, scenarios)| !scenarios.is_empty());
+        clusters
+    }
+
+    /// Runs scenarios that share a cluster.
+    async fn on_one(
+        &self,
+        asks: Asks,
+        scenarios: &[(usize, &PlannedScenario)],
+        launch: &Launch<'_>,
+        stop: &watch::Receiver<bool>,
+    ) -> Ended {
+        let first = scenarios.first().map(|(_, planned)| self.nodes_of(planned));
+        let up = if asks.is_empty() {
+            "up".to_owned()
+        } else {
+            format!("up, with {asks}")
         };
-        let first = self.nodes_of(first);
         let started = Instant::now();
         self.emitter.emit(What::PhaseStarted {
             phase: "cluster".to_owned(),
         });
         let launched = tokio::select! {
-            launched = launch(first) => launched,
+            launched = launch(first.unwrap_or_default(), asks) => launched,
             () = stopped(stop.clone()) => {
                 self.phase("cluster", Outcome::NotRun, "interrupted while starting", started);
-                return RunEnd::Interrupted;
+                return Ended::Stop(RunEnd::Interrupted);
             }
         };
         let testbed = match launched {
             Ok(testbed) => testbed,
             Err(error) => {
                 self.phase("cluster", Outcome::Failed, "did not start", started);
-                return RunEnd::Broken {
+                return Ended::Stop(RunEnd::Broken {
                     message: error.message,
-                };
+                });
             }
         };
-        self.phase("cluster", Outcome::Passed, "up", started);
+        self.phase("cluster", Outcome::Passed, &up, started);
         self.emitter
             .emit(What::EnvironmentKnown(testbed.environment()));
-        let mut end = RunEnd::Passed;
-        for (index, planned) in plan.scenarios.iter().enumerate() {
-            if self.leave_out(index, planned) {
-                continue;
-            }
-            match self.scenario(index, planned, &testbed, stop.clone()).await {
+        let mut ended = Ended::Well;
+        for (index, planned) in scenarios {
+            match self.scenario(*index, planned, &testbed, stop.clone()).await {
                 Verdict::Passed | Verdict::FailedAsExpected | Verdict::Varied(_) => {}
                 Verdict::Failed(_) => {
-                    end = RunEnd::Failed;
+                    ended = Ended::Failed;
                     if self.options.fail_fast || self.options.keep_on_failure {
                         break;
                     }
                 }
                 Verdict::Interrupted => {
-                    end = RunEnd::Interrupted;
+                    ended = Ended::Stop(RunEnd::Interrupted);
                     break;
                 }
                 Verdict::Broken(message) => {
-                    end = RunEnd::Broken { message };
+                    ended = Ended::Stop(RunEnd::Broken { message });
                     break;
                 }
             }
         }
-        if end == RunEnd::Failed && self.options.keep_on_failure {
+        if matches!(ended, Ended::Failed) && self.options.keep_on_failure {
             self.emitter.emit(What::Notice {
                 text: format!("the cluster is kept: {}", testbed.how_to_reach()),
             });
-            return end;
+            return Ended::Stop(RunEnd::Failed);
         }
         let started = Instant::now();
         self.emitter.emit(What::PhaseStarted {
@@ -194,14 +263,14 @@ impl Runner {
             Ok(()) => self.phase("tear-down", Outcome::Passed, "nothing is left", started),
             Err(error) => {
                 self.phase("tear-down", Outcome::Failed, &error.message, started);
-                if end == RunEnd::Passed {
-                    end = RunEnd::Broken {
+                if matches!(ended, Ended::Well) {
+                    ended = Ended::Stop(RunEnd::Broken {
                         message: error.message,
-                    };
+                    });
                 }
             }
         }
-        end
+        ended
     }
 
     fn phase(&self, phase: &str, outcome: Outcome, detail: &str, started: Instant) {
@@ -213,15 +282,10 @@ impl Runner {
         });
     }
 
-    /// Why this scenario cannot run on this cluster.
-    #[must_use]
-    pub fn missing(&self, planned: &PlannedScenario) -> Option<String> {
-        crate::gates::missing(&planned.scenario.tags, &self.options.gates)
-    }
-
     /// Says so where a scenario cannot run.
     fn leave_out(&self, index: usize, planned: &PlannedScenario) -> bool {
-        let reason = self.missing(planned);
+        let Options { gates, version, .. } = self.options;
+        let reason = planned.missing(gates, version);
         let left_out = reason.is_some();
         if let Some(reason) = reason {
             self.emitter.emit(What::ScenarioLeftOut {
@@ -473,6 +537,7 @@ async fn teardown(
 ) -> Result<(), Failure> {
     // First, since a Deployment would make its pods anew and a taint would keep them away from whoever comes next.
     let mut first = world.take_all_back().await;
+    first = first.and(world.end_schedulers().await);
     // Nothing can be cleaned up while calls go wrong or no driver is there.
     let faulty = std::mem::take(&mut world.faulty).into_iter();
     let driverless = std::mem::take(&mut world.driverless).into_iter();

@@ -220,6 +220,17 @@ pub trait Testbed: Send + Sync {
         event: NodeEvent,
     ) -> LocalBoxFuture<'a, Result<(), TestbedError>>;
 
+    /// Starts a scheduler beside Kubernetes' own under this name, anew where it runs, or ends it. Returns when it leads, or is gone.
+    fn scheduler<'a>(
+        &'a self,
+        name: &'a str,
+        start: Option<cluster::Scheduler<'a>>,
+    ) -> LocalBoxFuture<'a, Result<(), TestbedError>> {
+        let _ = start;
+        let refusal = TestbedError::new(format!("this cluster cannot have the scheduler {name}"));
+        Box::pin(async move { Err(refusal) })
+    }
+
     /// Writes what is known below the API (component logs, driver state) into `folder`.
     fn evidence<'a>(&'a self, folder: &'a Path) -> LocalBoxFuture<'a, Result<(), TestbedError>>;
 

@@ -58,6 +58,17 @@ impl Ask {
         }
     }
 
+    /// What a claim for it asks for: `spec.devices` of a ResourceClaim.
+    pub(crate) fn devices(&self) -> serde_json::Value {
+        let mut exactly = json!({ "deviceClassName": self.class() });
+        if let Self::Profile(profile) = self {
+            let expression =
+                format!("device.attributes[\"gpu.nvidia.com\"].profile == \"{profile}\"");
+            exactly["selectors"] = json!([{ "cel": { "expression": expression } }]);
+        }
+        json!({ "requests": [{ "name": "gpu", "exactly": exactly }] })
+    }
+
     fn template(&self) -> String {
         let name = match self {
             Self::Profile(profile) => format!("one-{profile}"),
@@ -95,6 +106,12 @@ pub struct World {
     pub(crate) waiting: Vec<String>,
     /// Objects that manifests of the scenario made.
     pub(crate) applied: Vec<Applied>,
+    /// Gangs that the scenario made.
+    pub(crate) gangs: Vec<crate::gang::Made>,
+    /// Who places its gangs, where a step has named somebody.
+    pub(crate) scheduler: Option<String>,
+    /// Schedulers that steps have started.
+    pub(crate) schedulers: Vec<&'static str>,
     /// Nodes on which faults are armed.
     pub(crate) faulty: Vec<String>,
     /// Nodes whose driver is dead.
@@ -120,6 +137,9 @@ impl World {
             nodes: Vec::new(),
             waiting: Vec::new(),
             applied: Vec::new(),
+            gangs: Vec::new(),
+            scheduler: None,
+            schedulers: Vec::new(),
             faulty: Vec::new(),
             driverless: Vec::new(),
             tried: None,
@@ -266,19 +286,20 @@ impl World {
         before: Option<Vec<(String, String)>>,
         load: Option<&str>,
     ) -> Result<(), Failure> {
+        let template = self.template(&ask).await?;
+        let claims = json!([{ "name": "gpu", "resourceClaimTemplateName": template }]);
+        self.pod(None, ask, before, claims, load).await
+    }
+
+    /// The name of the template of claims for `ask`, made where it is not there yet.
+    pub(crate) async fn template(&mut self, ask: &Ask) -> Result<String, Failure> {
         let template = ask.template();
         if !self.templates.contains(&template) {
-            let mut exactly = json!({ "deviceClassName": ask.class() });
-            if let Ask::Profile(profile) = &ask {
-                let expression =
-                    format!("device.attributes[\"gpu.nvidia.com\"].profile == \"{profile}\"");
-                exactly["selectors"] = json!([{ "cel": { "expression": expression } }]);
-            }
             let templates: Api<ResourceClaimTemplate> =
                 Api::namespaced(self.testbed.client(), &self.namespace);
             let wanted = object(json!({
                 "metadata": { "name": template, "labels": { LABEL: "yes" } },
-                "spec": { "spec": { "devices": { "requests": [{ "name": "gpu", "exactly": exactly }] } } }
+                "spec": { "spec": { "devices": ask.devices() } }
             }))?;
             templates
                 .create(&PostParams::default(), &wanted)
@@ -286,8 +307,7 @@ impl World {
                 .map_err(|error| api("create the ResourceClaimTemplate", &error))?;
             self.templates.push(template.clone());
         }
-        let claims = json!([{ "name": "gpu", "resourceClaimTemplateName": template }]);
-        self.pod(None, ask, before, claims, load).await
+        Ok(template)
     }
 
     /// Creates a pod with a claim for `devices`, the `spec.devices` of a ResourceClaim. A nameless one is numbered.
@@ -339,38 +359,15 @@ impl World {
         load: Option<&str>,
     ) -> Result<(), Failure> {
         let name = name.map_or_else(|| self.next_pod(), str::to_owned);
-        let used: Vec<serde_json::Value> = claims
-            .as_array()
-            .into_iter()
-            .flatten()
-            .map(|claim| json!({ "name": claim["name"] }))
-            .collect();
-        let resources = match &ask {
-            Ask::Resource(resource) => json!({ "limits": { resource.as_str(): "1" } }),
-            _ => json!({ "claims": used }),
-        };
-        let annotations = match load {
-            Some(load) => json!({ LOAD_ANNOTATION: load }),
-            None => json!({}),
-        };
-        let pod = object(json!({
-            "metadata": { "name": name, "labels": { LABEL: "yes" }, "annotations": annotations },
-            "spec": {
-                "restartPolicy": "Never",
-                "terminationGracePeriodSeconds": 2,
-                "automountServiceAccountToken": false,
-                "enableServiceLinks": false,
-                "resourceClaims": claims,
-                "containers": [{
-                    "name": "main",
-                    "image": IMAGE,
-                    "imagePullPolicy": "Never",
-                    // The shell is process 1 and must obey SIGTERM itself: process 1 has no default action.
-                    "command": ["sh", "-c", "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done"],
-                    "resources": resources
-                }]
-            }
-        }))?;
+        let mut pod = pod_object(&name, &claims);
+        if let Ask::Resource(resource) = &ask {
+            pod["spec"]["containers"][0]["resources"] =
+                json!({ "limits": { resource.as_str(): "1" } });
+        }
+        if let Some(load) = load {
+            pod["metadata"]["annotations"] = json!({ LOAD_ANNOTATION: load });
+        }
+        let pod = object(pod)?;
         self.pods()
             .create(&PostParams::default(), &pod)
             .await
@@ -497,6 +494,36 @@ impl World {
             .find(|made| made.pod == pod)
             .map(|made| &made.ask)
     }
+}
+
+/// A pod that lives until it is ended, and whose container uses all of `claims`.
+pub(crate) fn pod_object(name: &str, claims: &serde_json::Value) -> serde_json::Value {
+    let used: Vec<serde_json::Value> = claims
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|claim| json!({ "name": claim["name"] }))
+        .collect();
+    json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": { "name": name, "labels": { LABEL: "yes" } },
+        "spec": {
+            "restartPolicy": "Never",
+            "terminationGracePeriodSeconds": 2,
+            "automountServiceAccountToken": false,
+            "enableServiceLinks": false,
+            "resourceClaims": claims,
+            "containers": [{
+                "name": "main",
+                "image": IMAGE,
+                "imagePullPolicy": "Never",
+                // The shell is process 1 and must obey SIGTERM itself: process 1 has no default action.
+                "command": ["sh", "-c", "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done"],
+                "resources": { "claims": used }
+            }]
+        }
+    })
 }
 
 /// A Kubernetes object from its JSON.

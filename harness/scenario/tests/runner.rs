@@ -90,10 +90,13 @@ fn run(
         .start_paused(true)
         .build()
         .expect("a runtime");
-    let testbed: Arc<dyn Testbed> = Arc::<Hollow>::clone(hollow);
     let end = runtime.block_on(runner.run(
         plan,
-        Box::new(|_| async { Ok(testbed) }.boxed_local()),
+        Box::new(|_, asks| {
+            hollow.launch(asks);
+            let testbed: Arc<dyn Testbed> = Arc::<Hollow>::clone(hollow);
+            async { Ok(testbed) }.boxed_local()
+        }),
         stop.clone(),
     ));
     (end, kept.results())
@@ -319,7 +322,7 @@ fn what_needs_another_gate_is_left_out_with_the_reason_and_the_rest_runs() {
     };
     let head = "Feature: f\n  Background:\n    Given a node with 1 \"A100-SXM4-40GB\"\n";
     let options = || Options {
-        gates: GateSet::Ga.gates(oracle::Version::NEWEST),
+        gates: GateSet::Ga,
         ..Options::default()
     };
     let hollow = Hollow::new(Lie::Nothing);
@@ -346,6 +349,58 @@ fn what_needs_another_gate_is_left_out_with_the_reason_and_the_rest_runs() {
 
     let (end, _) = run(&both, &hollow, Options::default(), &never());
     assert_eq!(end, RunEnd::Passed);
+}
+
+#[test]
+fn who_asks_for_the_same_shares_a_cluster_and_who_asks_for_nothing_is_first() {
+    let scenario = |tags: &str, name: &str| {
+        format!(
+            "\n  {tags}\n  Scenario: {name}\n    When a pod claims a whole card\n    Then 1 pod runs\n"
+        )
+    };
+    let head = "Feature: f\n  Background:\n    Given a node with 1 \"A100-SXM4-40GB\"\n";
+    let gang = "@gates:GenericWorkload";
+    let plan = text(&format!(
+        "{head}{}{}{}{}{}",
+        scenario(gang, "gang"),
+        scenario("@a", "plain"),
+        // On in this Kubernetes anyway.
+        scenario("@gates:DRAPartitionableDevices", "on anyway"),
+        scenario(&format!("{gang} @gates:DRAPartitionableDevices"), "both"),
+        scenario(
+            "@gates:DRADerivedAttributes @needs:DRADerivedAttributes",
+            "alpha"
+        ),
+    ));
+    let hollow = Hollow::new(Lie::Nothing);
+    let (end, results) = run(&plan, &hollow, Options::default(), &never());
+    assert_eq!((end, results.totals.passed), (RunEnd::Passed, 5));
+    assert_eq!(
+        hollow.launched(),
+        ["", "GenericWorkload", "DRADerivedAttributes"]
+    );
+    let up: Vec<&str> = results
+        .phases
+        .iter()
+        .filter(|phase| phase.phase == "cluster")
+        .map(|phase| phase.detail.as_str())
+        .collect();
+    assert_eq!(up[1], "up, with GenericWorkload");
+
+    let older = Options {
+        version: oracle::Version::V1_34,
+        ..Options::default()
+    };
+    let (_, results) = run(&plan, &Hollow::new(Lie::Nothing), older, &never());
+    let why = results.scenarios[0].left_out.as_deref().unwrap_or_default();
+    assert!(
+        why.contains("does not exist in this Kubernetes 1.34"),
+        "{why}"
+    );
+    assert_eq!(
+        results.totals.passed, 2,
+        "partitions can be turned on there"
+    );
 }
 
 #[test]

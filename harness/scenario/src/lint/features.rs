@@ -6,9 +6,11 @@ use std::sync::Arc;
 use gherkin::StepType;
 use oracle::Gate;
 
+use crate::asks;
 use crate::document::{Feature, Scenario};
 use crate::expectation;
 use crate::finding::Finding;
+use crate::gang::scheduler;
 use crate::gates;
 use crate::source::SourceFile;
 
@@ -32,6 +34,7 @@ pub(crate) fn features(features: &[Feature]) -> Vec<Finding> {
         }
     }
     findings.extend(features.iter().flat_map(needs));
+    findings.extend(features.iter().flat_map(asks));
     findings.extend(features.iter().flat_map(expectations));
     findings.extend(duplicates(features));
     findings
@@ -65,28 +68,69 @@ fn assertion(scenario: &Scenario) -> Option<Finding> {
 
 /// A need that nobody knows would be met everywhere. Scenarios inherit tags: each is told once for a feature.
 fn needs(feature: &Feature) -> Vec<Finding> {
+    let wrong = |scenario: &Scenario, name: &str| {
+        format!(
+            "the scenario {:?} needs {name:?}, which is neither a feature gate of device allocation nor kubernetes-MINOR",
+            scenario.name
+        )
+    };
+    let gates: Vec<&str> = Gate::ALL.iter().map(|gate| gate.name()).collect();
+    unknown(feature, gates::NEEDS, gates::can_be_needed, &gates, wrong)
+}
+
+/// The same of what is asked for: no cluster could be started for it.
+fn asks(feature: &Feature) -> Vec<Finding> {
+    let known: Vec<&str> = asks::known().collect();
+    let wrong = |scenario: &Scenario, name: &str| {
+        format!(
+            "the scenario {:?} asks for {name:?}, which is no feature gate that can be asked for",
+            scenario.name
+        )
+    };
+    let can = |name: &str| known.contains(&name);
+    let mut findings = unknown(feature, asks::GATES, can, &known, wrong);
+    let known: Vec<&str> = scheduler::names().collect();
+    let wrong = |scenario: &Scenario, name: &str| {
+        format!(
+            "the scenario {:?} asks for {name:?}, which is no scheduler that is known",
+            scenario.name
+        )
+    };
+    let can = |name: &str| known.contains(&name);
+    findings.extend(unknown(feature, asks::SCHEDULER, can, &known, wrong));
+    findings
+}
+
+/// What follows `prefix` in tags and is not one of `known`.
+fn unknown(
+    feature: &Feature,
+    prefix: &str,
+    can_be: impl Fn(&str) -> bool,
+    known: &[&str],
+    wrong: impl Fn(&Scenario, &str) -> String,
+) -> Vec<Finding> {
     let mut unknown: BTreeMap<&str, &Scenario> = BTreeMap::new();
     for scenario in &feature.scenarios {
         let names = scenario
             .tags
             .iter()
-            .filter_map(|tag| tag.strip_prefix(gates::NEEDS));
-        for name in names.filter(|name| !gates::can_be_needed(name)) {
+            .filter_map(|tag| tag.strip_prefix(prefix));
+        for name in names.filter(|name| !can_be(name)) {
             unknown.entry(name).or_insert(scenario);
         }
     }
-    let likeness = |name: &str, gate: &Gate| strsim::jaro_winkler(name, gate.name());
+    let likeness = |name: &str, gate: &str| strsim::jaro_winkler(name, gate);
     unknown
         .into_iter()
         .map(|(name, scenario)| {
-            let near = Gate::ALL
+            let near = known
                 .iter()
                 .max_by(|a, b| likeness(name, a).total_cmp(&likeness(name, b)));
             let finding = Finding::new(
                 "unknown-gate",
                 &scenario.file,
                 scenario.span,
-                format!("the scenario {:?} needs {name:?}, which is neither a feature gate of device allocation nor kubernetes-MINOR", scenario.name),
+                wrong(scenario, name),
             );
             let finding = finding.label("tagged so, or its feature is");
             match near {

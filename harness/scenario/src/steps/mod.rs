@@ -5,6 +5,7 @@
 pub(crate) mod card;
 pub(crate) mod catalogue;
 mod device_plugin;
+mod gang;
 mod layout;
 mod life;
 mod load;
@@ -36,5 +37,6 @@ pub fn registry() -> Registry {
     life::register(&mut steps);
     status::register(&mut steps);
     misallocation::register(&mut steps);
+    gang::register(&mut steps);
     steps
 }

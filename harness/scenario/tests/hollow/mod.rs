@@ -15,7 +15,7 @@ use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use gpu_model::Machine;
 use report::{Environment, EnvironmentKind};
-use scenario::{ExecOutput, NodeCards, NodeEvent, NodeWish, Testbed, TestbedError};
+use scenario::{Asks, ExecOutput, NodeCards, NodeEvent, NodeWish, Testbed, TestbedError};
 use serde_json::Value;
 
 /// How the hollow cluster is wrong.
@@ -72,6 +72,8 @@ pub(crate) struct State {
     left_one: bool,
     /// What befell nodes, or would have.
     befallen: Vec<NodeEvent>,
+    /// What the clusters were asked for that it has been.
+    launched: Vec<Asks>,
 }
 
 /// The hollow cluster.
@@ -91,6 +93,7 @@ impl Hollow {
             generation: 0,
             left_one: false,
             befallen: Vec::new(),
+            launched: Vec::new(),
         };
         Arc::new(Self {
             state: Arc::new(Mutex::new(state)),
@@ -104,6 +107,16 @@ impl Hollow {
     /// What befell nodes, or would have.
     pub(crate) fn befallen(&self) -> Vec<NodeEvent> {
         self.lock().befallen.clone()
+    }
+
+    /// Somebody starts it, and asks this of it.
+    pub(crate) fn launch(&self, asks: Asks) {
+        self.lock().launched.push(asks);
+    }
+
+    /// What was asked of it at each start.
+    pub(crate) fn launched(&self) -> Vec<String> {
+        self.lock().launched.iter().map(Asks::to_string).collect()
     }
 
     /// Objects of a kind that are there.
