@@ -6,7 +6,8 @@ use crate::asks::Prepared;
 use crate::capacity;
 use crate::gates::Gate;
 use crate::menu::Menu;
-use crate::objects::{Ask, Claim, Mode, Node};
+use crate::names::Name;
+use crate::objects::{Ask, Claim, Mode, Node, Pod};
 use crate::quirks::Quirk;
 use crate::result;
 use crate::search::{Search, Stop, waits};
@@ -45,6 +46,35 @@ pub fn allocate_together(world: &World, claims: &[&Claim], how: How) -> Vec<Verd
         .iter()
         .map(|node| on_node(world, claims, node, how, &world.order(node), &mut answers))
         .collect()
+}
+
+/// What the claims of a pod get on every node, together with the one that is made for its extended resources, the last of them.
+pub fn allocate_pod(world: &World, claims: &[&Claim], pod: &Pod, how: How) -> Vec<Verdict> {
+    let made: Vec<_> = world
+        .nodes
+        .iter()
+        .map(|node| world.extended(pod, node))
+        .collect();
+    // Answers are kept by request: only nodes for which the same requests are made can share them.
+    let mut kept: HashMap<Vec<&Name>, Answers> = HashMap::new();
+    let mut verdicts = Vec::new();
+    for (node, made) in world.nodes.iter().zip(&made) {
+        let made = match made {
+            Ok(made) => made.as_ref().map(|made| &made.claim),
+            Err(refused) => {
+                verdicts.push(Verdict::without_a_look(node, refused.clone()));
+                continue;
+            }
+        };
+        let requests = made.iter().flat_map(|claim| &claim.requests);
+        let answers = kept
+            .entry(requests.map(|request| &request.name).collect())
+            .or_default();
+        let together: Vec<&Claim> = claims.iter().copied().chain(made).collect();
+        let order = world.order(node);
+        verdicts.push(on_node(world, &together, node, how, &order, answers));
+    }
+    verdicts
 }
 
 /// What the claims of one pod get on one node.

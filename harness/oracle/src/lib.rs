@@ -13,6 +13,7 @@ mod capacity;
 mod cel;
 mod constraints;
 mod counters;
+mod extended;
 mod forgetful;
 mod gates;
 mod groups;
@@ -39,11 +40,14 @@ mod version;
 mod weight;
 mod world;
 
-pub use allocate::{How, allocate, allocate_in_any_order, allocate_on, allocate_together};
+pub use allocate::{
+    How, allocate, allocate_in_any_order, allocate_on, allocate_pod, allocate_together,
+};
 pub use capacity::Lack;
 pub use cel::{BadExpression, Dialect, Expression, Facts};
 pub use constraints::Breach;
 pub use counters::Shortage;
+pub use extended::{Extended, Mapping};
 pub use gates::{Gate, Gates, Stage};
 pub use lines::line_and_column;
 pub use menu::PoolNote;

@@ -84,6 +84,9 @@ pub enum Quirk {
     /// A device of which shares are in use, and which its driver no longer lets share, is given whole if its capacity
     /// leaves room for that.
     WholeBesideShares,
+    /// Of two classes with one extended resource the one that loses it is not known by its implicit name either, if it came
+    /// after the other (since 1.35, kubernetes/kubernetes#141103).
+    AClassThatLosesItsNameLosesBoth,
 }
 
 impl Quirk {
@@ -115,6 +118,7 @@ impl Quirk {
         Quirk::AllOverTheLimitEndsTheAttempt,
         Quirk::MixedGroupsAreIgnored,
         Quirk::WholeBesideShares,
+        Quirk::AClassThatLosesItsNameLosesBoth,
     ];
 
     /// Whether that allocator of that version has it.
@@ -149,6 +153,7 @@ impl Quirk {
             | Quirk::AnInvalidPoolEndsTheAttempt
             | Quirk::CapacityOfAnotherDevice
             | Quirk::DistinctComparesPlaces => version == Version::V1_34,
+            Quirk::AClassThatLosesItsNameLosesBoth => version >= Version::V1_35,
             _ => true,
         }
     }
@@ -187,6 +192,7 @@ impl Quirk {
             Quirk::CapacityOfAnotherDevice => "capacity-is-asked-of-another-device",
             Quirk::DistinctComparesPlaces => "distinct-compares-places",
             Quirk::WholeBesideShares => "whole-beside-shares",
+            Quirk::AClassThatLosesItsNameLosesBoth => "a-class-that-loses-its-name-loses-both",
             Quirk::MixedGroupsAreIgnored => "mixed-groups-are-ignored",
             Quirk::AllOverTheLimitEndsTheAttempt => "all-over-the-limit-ends-the-attempt",
             Quirk::OldGenerationServesWhereTheNewIsElsewhere => {

@@ -8,7 +8,7 @@ use crate::constraints::Breach;
 use crate::counters::Shortage;
 use crate::menu::PoolNote;
 use crate::names::{DeviceId, Name};
-use crate::objects::{ClaimKey, NodeSelector, Opaque, Taint, Toleration};
+use crate::objects::{ClaimKey, Node, NodeSelector, Opaque, Taint, Toleration};
 use crate::quantity::Quantity;
 
 /// The answer for one node.
@@ -24,6 +24,19 @@ pub struct Verdict {
     pub pools: Vec<PoolNote>,
     /// How many devices were tried.
     pub steps: u64,
+}
+
+impl Verdict {
+    /// A node that is ruled out before any device is looked at.
+    pub(crate) fn without_a_look(node: &Node, refused: Refused) -> Self {
+        Verdict {
+            node: node.name.clone(),
+            answer: Answer::Refused(refused),
+            looks: vec![],
+            pools: vec![],
+            steps: 0,
+        }
+    }
 }
 
 /// What the claims get on a node.
@@ -61,6 +74,15 @@ pub enum Refused {
         /// At least so many are asked.
         asked: u64,
     },
+    /// Neither devices nor a device plugin serve an extended resource.
+    Resource {
+        /// The resource.
+        resource: Name,
+        /// So much is wanted at one time.
+        wanted: u64,
+        /// So much the node's device plugins publish in all.
+        has: u64,
+    },
 }
 
 impl fmt::Display for Refused {
@@ -79,6 +101,20 @@ impl fmt::Display for Refused {
                 )
             }
             Refused::TooMany { claim, asked } => too_many(f, claim, *asked),
+            Refused::Resource {
+                resource, has: 0, ..
+            } => write!(
+                f,
+                "no device plugin publishes {resource} here, and no DeviceClass stands for it"
+            ),
+            Refused::Resource {
+                resource,
+                wanted,
+                has,
+            } => write!(
+                f,
+                "{wanted} of {resource} are wanted, and the device plugin publishes {has}"
+            ),
         }
     }
 }

@@ -140,6 +140,11 @@ impl World {
         self.variant.supports(self.gates.version()).contains(&gate)
     }
 
+    /// The class of that name.
+    pub fn class(&self, name: &str) -> Option<&Class> {
+        self.classes.get(name)
+    }
+
     /// The nodes.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes

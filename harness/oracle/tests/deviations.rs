@@ -404,7 +404,11 @@ fn a_pool_of_two_nodes_is_whole_on_each() {
         slice("s-1", "p", 2, "devices: [{name: a}]"),
         slice("s-2", "p", 2, "devices: [{name: b}]").replace("n1", "n2"),
     ];
-    let it = case(&slices, "", &[claim("c", &exactly("r", ", allocationMode: All"), "")]);
+    let it = case(
+        &slices,
+        "",
+        &[claim("c", &exactly("r", ", allocationMode: All"), "")],
+    );
     let (right, real) = answers(&it, Version::V1_34, Quirk::PoolsAreWholePerNode);
     assert_eq!(right, "r=p/a");
     assert!(real.starts_with("refused"), "{real}");
@@ -559,6 +563,26 @@ fn all_in_a_later_alternative_is_all() {
     );
     assert_eq!(right, "r/s1=p/a r/s1=p/b");
     assert_eq!(real, "r/s1=p/a");
+}
+
+#[test]
+fn a_class_keeps_its_implicit_name() {
+    let class = |name: &str| {
+        format!("{{metadata: {{name: {name}}}, spec: {{extendedResourceName: example.com/gpu}}}}")
+    };
+    let it = Case::new(&format!("classes: [{}, {}]", class("a"), class("b")));
+    let quirk = Quirk::AClassThatLosesItsNameLosesBoth;
+    let known = |version, quirks: Quirks| {
+        let world = it.world(&Gates::all_of(version), None).with_quirks(quirks);
+        let names = ["a", "b"].map(|name| format!("deviceclass.resource.kubernetes.io/{name}"));
+        names.map(|name| world.class_for(&name).is_some())
+    };
+    assert!(quirk.is_of(Version::V1_37, Variant::Stable));
+    assert_eq!(known(Version::V1_37, Quirks::none()), [true, true]);
+    assert_eq!(
+        known(Version::V1_37, Quirks::from_iter([quirk])),
+        [true, false]
+    );
 }
 
 /// A quirk that no test is about would be one that nobody has seen.

@@ -25,6 +25,8 @@ mod said;
 mod bad;
 #[path = "scheduler/cast.rs"]
 mod cast;
+#[path = "scheduler/extended.rs"]
+mod extended;
 #[path = "scheduler/judge.rs"]
 mod judge;
 #[path = "scheduler/plane.rs"]

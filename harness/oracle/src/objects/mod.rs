@@ -7,6 +7,7 @@ mod claim;
 mod class;
 mod listed;
 mod node;
+mod pod;
 mod read;
 mod rule;
 mod slice;
@@ -16,6 +17,7 @@ pub use claim::{Ask, Claim, ClaimKey, Constraint, Derived, Held, Mode, Must, Req
 pub use class::{Class, Opaque};
 pub use listed::{Listed, bound_node};
 pub use node::{Node, NodeRequirement, NodeSelector, NodeTerm, Operator};
+pub use pod::{Container, Pod, Runs};
 pub use read::Mistake;
 pub use rule::{Effect, Rule, RuleSelector, Taint, Toleration, TolerationOperator};
 pub use slice::{Capacity, Consumption, CounterSet, Device, Policy, Range, Reach, Slice, Span};

@@ -13,6 +13,8 @@ pub struct Node {
     pub labels: BTreeMap<Name, Name>,
     /// The features that its kubelet declares.
     pub declared_features: Vec<Name>,
+    /// The extended resources that its kubelet publishes, those of device plugins: how much there is in all.
+    pub resources: BTreeMap<Name, u64>,
 }
 
 /// Terms, one of which must hold.
@@ -111,6 +113,7 @@ mod tests {
             name: "n1".into(),
             labels: [("zone".into(), "a".into()), ("gpus".into(), "8".into())].into(),
             declared_features: vec![],
+            resources: BTreeMap::new(),
         }
     }
 

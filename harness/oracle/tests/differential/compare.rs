@@ -1,7 +1,8 @@
 //! Both sides asked, and what counts as the same. Pool order is specified since 1.36 but for `stable`; elsewhere any will do.
 
+use k8s_openapi::api::core::v1 as core;
 use k8s_openapi::api::resource::v1 as api;
-use oracle::objects::{Claim, Listed};
+use oracle::objects::{Claim, Listed, Pod};
 use oracle::{Answer, How, Quirks, Setup, World};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -30,7 +31,11 @@ pub(crate) fn oracle_with(case: &Case, quirks: Quirks) -> Result<Vec<Said>, Stri
             .as_ref()
             .is_some_and(|spec| spec.devices.as_ref().is_some_and(asks))
     });
-    if !named || wanted.is_empty() || !asks {
+    let pod: Option<core::Pod> = match &case.objects["pod"] {
+        Value::Null => None,
+        pod => serde_json::from_value(pod.clone()).map_err(|error| error.to_string())?,
+    };
+    if !named || (wanted.is_empty() && pod.is_none()) || !asks {
         return Err("the case asks for nothing".to_owned());
     }
     let listed = Listed {
@@ -50,13 +55,28 @@ pub(crate) fn oracle_with(case: &Case, quirks: Quirks) -> Result<Vec<Said>, Stri
         .map(|claim| Claim::read(claim, dialect))
         .collect::<Result<_, _>>()
         .map_err(|mistake| mistake.to_string())?;
-    let wanted: Vec<&Claim> = wanted.iter().collect();
+    let mut wanted: Vec<&Claim> = wanted.iter().collect();
     let world = World::new(setup, case.gates.clone(), Some(case.variant)).with_quirks(quirks);
     let node = world.nodes().first().ok_or("the case has no node")?;
+    let extended = match pod.as_ref().map(Pod::read).transpose() {
+        Err(mistake) => return Err(mistake.to_string()),
+        Ok(pod) => pod.map_or(Ok(None), |pod| world.extended(&pod, node)),
+    };
+    let extended = match extended {
+        Err(refused) => return Ok(vec![Said::No(refused.to_string())]),
+        Ok(extended) => extended,
+    };
+    wanted.extend(extended.iter().map(|extended| &extended.claim));
     let verdicts = oracle::allocate_in_any_order(&world, &wanted, node, HOW);
     Ok(verdicts
         .iter()
-        .map(|verdict| said(&verdict.answer))
+        .map(|verdict| match (said(&verdict.answer), &extended) {
+            (Said::Allocated(Value::Array(mut allocations)), Some(extended)) => {
+                allocations.push(form::of_oracle_extended(extended));
+                Said::Allocated(json!(allocations))
+            }
+            (said, _) => said,
+        })
         .collect())
 }
 

@@ -1,7 +1,9 @@
 //! One form for allocations of both sides. Share ids are random: only that there is one is compared.
 
-use oracle::objects::{NodeRequirement, NodeSelector, Operator, Toleration, TolerationOperator};
-use oracle::{Allocation, ConfigSource, Given, Quantity};
+use oracle::objects::{
+    Mode, NodeRequirement, NodeSelector, Operator, Toleration, TolerationOperator,
+};
+use oracle::{Allocation, ConfigSource, Extended, Given, Quantity};
 use serde_json::{Map, Value, json};
 
 /// The API's AllocationResult.
@@ -23,6 +25,23 @@ pub(crate) fn of_api(result: &Value) -> Value {
         })
         .collect();
     json!({"devices": devices, "config": config, "node": result["nodeSelector"]})
+}
+
+/// The claim that the oracle would make for a pod's extended resources.
+pub(crate) fn of_oracle_extended(extended: &Extended) -> Value {
+    let asks = extended.claim.requests.iter().flat_map(|it| it.asks());
+    let requests: Vec<Value> = asks
+        .map(|ask| match ask.mode {
+            Mode::Exact(count) => json!([&*ask.name, &*ask.class, count]),
+            Mode::All => json!([&*ask.name, &*ask.class, "all"]),
+        })
+        .collect();
+    let mappings: Vec<Value> = extended
+        .mappings
+        .iter()
+        .map(|it| json!([&*it.container, &*it.resource, &*it.request]))
+        .collect();
+    json!({"requests": requests, "mappings": mappings})
 }
 
 fn device(result: &Value) -> Value {

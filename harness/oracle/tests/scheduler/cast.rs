@@ -4,6 +4,7 @@ use oracle::Gates;
 use serde_json::{Map, Value, json};
 
 use crate::dice::Dice;
+use crate::extended::{self, Containers};
 use crate::generate;
 
 /// What is written for a case, in the order in which it is written.
@@ -19,6 +20,8 @@ pub(crate) struct Cast {
     pub(crate) held: Vec<Value>,
     /// The claims of each pod; a pod comes when the one before is settled.
     pub(crate) pods: Vec<Vec<Value>>,
+    /// The containers of each pod, where it asks for extended resources.
+    pub(crate) containers: Vec<Containers>,
 }
 
 impl Cast {
@@ -36,11 +39,25 @@ impl Cast {
         }
         let mut pods = vec![list(&objects["wanted"])];
         pods.extend(list(&objects["later"]).iter().map(list));
+        let mut classes = list(&objects["classes"]);
+        let slices = list(&objects["slices"]);
+        // A pod that waits for conditions is not bound, and only of one that is bound all is known.
+        let waits = objects["slices"].to_string().contains("bindingConditions");
+        let containers = match waits {
+            true => vec![None; pods.len()],
+            false => extended::cast(dice, &tag, gates, (&mut classes, &mut nodes), pods.len()),
+        };
+        for (claims, containers) in pods.iter_mut().zip(&containers) {
+            if containers.is_some() && dice.percent(40) {
+                claims.clear();
+            }
+        }
         Cast {
             seed,
             nodes,
-            classes: list(&objects["classes"]),
-            slices: list(&objects["slices"]),
+            classes,
+            slices,
+            containers,
             held: list(&objects["claims"])
                 .iter()
                 .map(|claim| with_request(claim, &tag))
@@ -81,7 +98,13 @@ impl Cast {
                 json!({"name": name, "resourceClaimName": name})
             })
             .collect();
-        pod(&self.tag, &format!("p{round}"), &self.node_names(), claims)
+        let mut pod = pod(&self.tag, &format!("p{round}"), &self.node_names(), claims);
+        if let Some(containers) = &self.containers[round] {
+            for key in ["initContainers", "containers"] {
+                pod["spec"][key] = containers[key].clone();
+            }
+        }
+        pod
     }
 }
 
@@ -107,7 +130,9 @@ pub(crate) fn pod(namespace: &str, name: &str, nodes: &[String], claims: Vec<Val
 /// A node that takes pods, as a kubelet would have registered it.
 pub(crate) fn registered(node: &Value) -> Value {
     let mut node = node.clone();
-    node["status"]["allocatable"] = json!({"pods": "110", "cpu": "8", "memory": "8Gi"});
+    for (resource, amount) in [("pods", "110"), ("cpu", "8"), ("memory", "8Gi")] {
+        node["status"]["allocatable"][resource] = json!(amount);
+    }
     node["status"]["capacity"] = node["status"]["allocatable"].clone();
     node
 }

@@ -152,6 +152,7 @@ fn pod(
         objects: json!({
             "slices": stored.slices, "classes": stored.classes, "claims": earlier,
             "node": node, "wanted": wanted,
+            "pod": cast.containers[at].is_some().then(|| cast.pod(at)),
         }),
     };
     let mine = |node: &&Value| {

@@ -8,6 +8,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::cast::{self, Cast};
+use crate::extended;
 use crate::form;
 use crate::plane::Plane;
 use crate::said::Said;
@@ -264,6 +265,10 @@ async fn look(plane: &Plane, cast: &Cast, round: usize) -> Result<(Option<Round>
     for claim in &cast.pods[round] {
         claims.push(get("ResourceClaim", &name_of(claim)).await?);
     }
+    let status = &pod["status"]["extendedResourceClaimStatus"];
+    if let Some(name) = status["resourceClaimName"].as_str() {
+        claims.push(get("ResourceClaim", name).await?);
+    }
     let node = pod["spec"]["nodeName"].as_str().map(ToOwned::to_owned);
     let results = |claim: &Value| {
         let results = claim["status"]["allocation"]["devices"]["results"].as_array();
@@ -276,10 +281,13 @@ async fn look(plane: &Plane, cast: &Cast, round: usize) -> Result<(Option<Round>
         .iter()
         .all(|claim| claim["status"]["allocation"].is_object());
     let said = if allocated && (node.is_some() || waits) {
-        let allocations: Vec<Value> = claims
+        let mut allocations: Vec<Value> = claims
             .iter()
             .map(|claim| form::of_api(&claim["status"]["allocation"]))
             .collect();
+        if let (Some(claim), true) = (claims.last(), status.is_object()) {
+            allocations.push(extended::made(claim, &status["requestMappings"]));
+        }
         Some(Said::Allocated(json!(allocations)))
     } else {
         refusal(&pod)

@@ -33,6 +33,7 @@ fn halves() -> Cast {
         slices: vec![slice],
         held: vec![],
         pods: vec![vec![claim("first")], vec![claim("second")]],
+        containers: vec![None, None],
     }
 }
 

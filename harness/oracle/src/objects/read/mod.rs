@@ -1,6 +1,7 @@
 //! From `resource.k8s.io/v1` and `v1` objects to the oracle's values. A mistake says in which object and field it is.
 
 mod claim;
+mod pod;
 mod slice;
 
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use super::node::{Node, NodeRequirement, NodeSelector, NodeTerm, Operator};
 use super::rule::{Effect, Rule, RuleSelector, Taint, Toleration, TolerationOperator};
 use super::{Claim, Selector, Slice};
 use crate::cel::Dialect;
+use crate::extended::is_extended;
 use crate::names::Name;
 use crate::quantity::{NotAQuantity, Quantity};
 
@@ -296,6 +298,13 @@ impl Node {
                     .as_ref()
                     .and_then(|status| status.declared_features.clone()),
             ),
+            resources: from
+                .status
+                .iter()
+                .flat_map(|status| status.allocatable.iter().flatten())
+                .filter(|(resource, _)| is_extended(resource))
+                .map(|(resource, amount)| (name(resource), pod::whole(amount).unwrap_or(0)))
+                .collect(),
         }
     }
 }
