@@ -106,6 +106,13 @@ pub enum What {
         /// The picture.
         picture: Picture,
     },
+    /// A scenario has something to tell in numbers.
+    TableKept {
+        /// Index of the scenario.
+        scenario: usize,
+        /// The table.
+        table: Table,
+    },
     /// Evidence of a failure lies in the run folder.
     EvidenceKept {
         /// Index of the scenario.
@@ -364,6 +371,17 @@ impl Failure {
         }
         lines
     }
+}
+
+/// Figures of a scenario, for people to read; no result depends on them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Table {
+    /// What it shows.
+    pub title: String,
+    /// Heads of the columns, with the unit where there is one.
+    pub columns: Vec<String>,
+    /// Rows, each as long as the heads.
+    pub rows: Vec<Vec<String>>,
 }
 
 /// What is on every card of the cluster, and who waits.

@@ -18,7 +18,7 @@ mod terminal;
 pub use emitter::Emitter;
 pub use event::{
     Card, EVENT_SCHEMA, Environment, EnvironmentKind, Event, Failure, Frequency, NodePicture,
-    Outcome, Partition, Picture, PlannedScenario, PlannedStep, RunEnd, RunStarted, Unplayed,
+    Outcome, Partition, Picture, PlannedScenario, PlannedStep, RunEnd, RunStarted, Table, Unplayed,
     Waiting, What,
 };
 pub use files::{FileSinks, SinkError};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use crate::event::{Event, Failure, Outcome, PlannedScenario, RunEnd, What};
+use crate::event::{Event, Failure, Outcome, PlannedScenario, RunEnd, Table, What};
 use crate::{Recorder, Sink, human};
 
 /// Writes plain lines. Used where the output is not a terminal.
@@ -210,6 +210,12 @@ impl Lines {
                 lines.push(format!("{clock}  {} {word} {took}", self.mark(*outcome)));
                 lines
             }
+            What::TableKept { table, .. } => {
+                let mut lines = aligned(table);
+                lines.insert(0, table.title.clone());
+                let indent = |line: String| format!("                    {line}");
+                lines.into_iter().map(indent).collect()
+            }
             What::Notice { text } => {
                 vec![format!("{clock}  {} {text}", self.paint(YELLOW, "note"))]
             }
@@ -342,4 +348,21 @@ impl Lines {
 
 fn plural(n: usize) -> &'static str {
     if n == 1 { "" } else { "s" }
+}
+/// A table with its columns below one another.
+fn aligned(table: &Table) -> Vec<String> {
+    let all: Vec<&Vec<String>> = std::iter::once(&table.columns).chain(&table.rows).collect();
+    let width = |at: usize| {
+        let cells = all.iter().filter_map(|row| row.get(at));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..table.columns.len()).map(width).collect();
+    let line = |row: &&Vec<String>| {
+        let cells = row.iter().zip(&widths);
+        let cells: Vec<String> = cells
+            .map(|(cell, width)| format!("{cell:width$}"))
+            .collect();
+        cells.join("  ").trim_end().to_owned()
+    };
+    all.iter().map(line).collect()
 }

@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::event::{
-    Environment, EnvironmentKind, Event, Failure, Frequency, Outcome, Picture, RunEnd, Unplayed,
-    What,
+    Environment, EnvironmentKind, Event, Failure, Frequency, Outcome, Picture, RunEnd, Table,
+    Unplayed, What,
 };
 
 /// Version of the results format. `reports/schema/results.schema.json` describes it.
@@ -112,6 +112,9 @@ pub struct ScenarioResult {
     /// How often it held, where it was tried several times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency: Option<Frequency>,
+    /// What it tells in numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tables: Vec<Table>,
 }
 
 impl ScenarioResult {
@@ -262,6 +265,11 @@ impl Recorder {
                     step.picture = Some(picture.clone());
                 }
             }
+            What::TableKept { scenario, table } => {
+                if let Some(scenario) = results.scenarios.get_mut(*scenario) {
+                    scenario.tables.push(table.clone());
+                }
+            }
             What::ScenarioLeftOut { scenario, reason } => {
                 if let Some(scenario) = results.scenarios.get_mut(*scenario) {
                     scenario.left_out = Some(reason.clone());
@@ -362,6 +370,7 @@ impl ScenarioResult {
                 .collect(),
             failure: None,
             evidence: None,
+            tables: Vec::new(),
             left_out: None,
             frequency: None,
         }

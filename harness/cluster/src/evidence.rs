@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Event, Pod};
 use k8s_openapi::api::resource::v1::{DeviceClass, ResourceClaim, ResourceSlice};
-use kube::api::ListParams;
+use kube::api::{DynamicObject, ListParams};
 use kube::{Api, Resource};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -102,14 +102,21 @@ impl Running {
             list::<DeviceClass>(&client),
             list::<Event>(&client),
         );
-        vec![
+        let mut all = vec![
             ("nodes", nodes),
             ("pods", pods),
             ("resourceclaims", claims),
             ("resourceslices", slices),
             ("deviceclasses", classes),
             ("events", events),
-        ]
+        ];
+        for (name, kind) in crate::kueue::KINDS {
+            let api = self.any(crate::kueue::API, kind);
+            if let Some(found) = of_kueue(api).await {
+                all.push((name, found));
+            }
+        }
+        all
     }
 }
 
@@ -157,6 +164,26 @@ where
         text += &manifest(&object)?;
     }
     Ok(text)
+}
+
+/// Objects of one of Kueue's kinds, where the API server has it.
+async fn of_kueue(api: Result<Api<DynamicObject>>) -> Option<Found> {
+    let (api, everything) = (api.ok()?, ListParams::default());
+    let objects = match tokio::time::timeout(LIMIT, api.list(&everything)).await {
+        Err(_) => return Some(Err(format!("no answer within {} s", LIMIT.as_secs()))),
+        Ok(Err(kube::Error::Api(status))) if status.code == 404 => return None,
+        Ok(Err(error)) => return Some(Err(error.to_string())),
+        Ok(Ok(objects)) => objects,
+    };
+    let mut text = String::new();
+    for mut object in objects {
+        object.metadata.managed_fields = None;
+        match serde_yaml_ng::to_string(&object) {
+            Ok(one) => text += &format!("---\n{one}"),
+            Err(error) => return Some(Err(error.to_string())),
+        }
+    }
+    Some(Ok(text))
 }
 
 /// As one would write it: items of a list come without their kind.

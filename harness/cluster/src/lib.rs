@@ -10,6 +10,7 @@ mod features;
 pub mod images;
 mod init;
 mod kubeconfig;
+mod kueue;
 mod net;
 mod node;
 mod ns;

@@ -295,6 +295,10 @@ impl Catalog {
                 let inputs = inputs
                     .add("package", &source.package)
                     .add("cgo", if source.cgo { "1" } else { "0" });
+                let inputs = match source.files.as_slice() {
+                    [] => inputs,
+                    files => inputs.add_all("files", files),
+                };
                 match self.lock.go_build(&source.module) {
                     Some(build) => inputs
                         .add("toolchain", &build.toolchain)

@@ -43,6 +43,8 @@ pub(crate) const FILES: &[(&str, &str)] = files![
     "go/kubernetes-1.36/go.sum",
     "go/kubernetes/go.mod",
     "go/kubernetes/go.sum",
+    "go/kueue/go.mod",
+    "go/kueue/go.sum",
     "go/node/go.mod",
     "go/node/go.sum",
     "go/nvidia-container-toolkit/go.mod",

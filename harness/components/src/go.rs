@@ -64,6 +64,13 @@ struct GoEnv {
     proxy: String,
 }
 
+/// What `go mod download -json` says of a module.
+#[derive(Deserialize)]
+struct Fetched {
+    #[serde(rename = "Dir")]
+    dir: PathBuf,
+}
+
 /// A Go that was seen to work for these groups.
 pub(crate) struct Go<'a> {
     host: &'a Host,
@@ -128,6 +135,30 @@ impl<'a> Go<'a> {
         folder: &Path,
         progress: &dyn Progress,
     ) -> Result<Vec<PathBuf>> {
+        let (module, out) = self.lay(group, folder)?;
+        let built = group.programs.iter().any(|(_, it)| it.files.is_empty());
+        if built {
+            self.compile(group, &module, &out, progress)?;
+        }
+        let finish = |(component, source): &(&Component, &GoSource)| {
+            let file = out.join(modfile::program_name(&source.package));
+            if !source.files.is_empty() {
+                return self.files(component, source, group, &module, &out, progress);
+            }
+            if file.is_file() {
+                return Ok(file);
+            }
+            Err(Error::NoProgram {
+                name: component.name.clone(),
+                program: modfile::program_name(&source.package).to_owned(),
+                command: format!("go build {}", source.package),
+            })
+        };
+        group.programs.iter().map(finish).collect()
+    }
+
+    /// The module's files, and an empty folder for what is built.
+    fn lay(&self, group: &Group<'_>, folder: &Path) -> Result<(PathBuf, PathBuf)> {
         let (module, out) = (folder.join("module"), folder.join("out"));
         for made in [&module, &out] {
             fs::create_dir_all(made).map_err(Error::cache("make", made))?;
@@ -143,6 +174,16 @@ impl<'a> Go<'a> {
             let file = module.join(name);
             fs::write(&file, text).map_err(Error::cache("write", &file))?;
         }
+        Ok((module, out))
+    }
+
+    fn compile(
+        &self,
+        group: &Group<'_>,
+        module: &Path,
+        out: &Path,
+        progress: &dyn Progress,
+    ) -> Result<()> {
         let mut args: Vec<OsString> = ["build", "-v", "-trimpath"].map(OsString::from).to_vec();
         if !group.build.tags.is_empty() {
             args.push(format!("-tags={}", group.build.tags.join(",")).into());
@@ -154,6 +195,7 @@ impl<'a> Go<'a> {
             group
                 .programs
                 .iter()
+                .filter(|(_, source)| source.files.is_empty())
                 .map(|(_, source)| OsString::from(&source.package)),
         );
         let mut env = environment(&group.build.toolchain);
@@ -163,7 +205,7 @@ impl<'a> Go<'a> {
             host: self.host,
             program: &self.program,
             args,
-            folder: &module,
+            folder: module,
             env,
             unset: UNSET,
         };
@@ -176,12 +218,56 @@ impl<'a> Go<'a> {
             if !ended.status.success() {
                 return Err(self.judge(&title, &group.build.toolchain, &job, &ended));
             }
-            group
-                .programs
-                .iter()
-                .map(|(component, source)| found(component, source, &out, &job))
-                .collect()
+            Ok(())
         })
+    }
+
+    /// Files of a module, one after another in one file. `go` checks the module against go.sum.
+    fn files(
+        &self,
+        component: &Component,
+        source: &GoSource,
+        group: &Group<'_>,
+        module: &Path,
+        out: &Path,
+        progress: &dyn Progress,
+    ) -> Result<PathBuf> {
+        let name = format!("fetching {}", component.name);
+        let args = ["mod", "download", "-json", &source.package].map(OsString::from);
+        let job = Job {
+            host: self.host,
+            program: &self.program,
+            args: args.to_vec(),
+            folder: module,
+            env: environment(&group.build.toolchain),
+            unset: UNSET,
+        };
+        let ended = job
+            .run(&name, "modules", progress, &build_line)
+            .map_err(|error| self.not_started(&component.name, &error))?;
+        if !ended.status.success() {
+            return Err(self.judge(&component.name, &group.build.toolchain, &job, &ended));
+        }
+        let missing = |program: String| Error::NoProgram {
+            name: component.name.clone(),
+            program,
+            command: job.command_line(),
+        };
+        let fetched: Fetched = serde_json::from_str(&ended.stdout)
+            .map_err(|error| missing(format!("a module's folder ({error})")))?;
+        let mut text = String::new();
+        for wanted in &source.files {
+            for file in below(&fetched.dir.join(wanted)) {
+                let one = fs::read_to_string(&file)
+                    .map_err(|error| missing(format!("{wanted} ({error})")))?;
+                text.push_str("---\n");
+                text.push_str(one.trim_end());
+                text.push('\n');
+            }
+        }
+        let file = out.join(&component.name);
+        fs::write(&file, text).map_err(Error::cache("write", &file))?;
+        Ok(file)
     }
 
     fn not_started(&self, what: &str, error: &std::io::Error) -> Error {
@@ -421,18 +507,14 @@ fn judge(what: &str, toolchain: &str, proxy: &str, job: &Job<'_>, ended: &Ended)
     Error::Build(job.failure(what, ended))
 }
 
-fn found(component: &Component, source: &GoSource, out: &Path, job: &Job<'_>) -> Result<PathBuf> {
-    let program = modfile::program_name(&source.package);
-    let file = out.join(program);
-    if file.is_file() {
-        Ok(file)
-    } else {
-        Err(Error::NoProgram {
-            name: component.name.clone(),
-            program: program.to_owned(),
-            command: job.command_line(),
-        })
-    }
+/// The file, or the files in a folder by their names.
+fn below(wanted: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(wanted) else {
+        return vec![wanted.to_owned()];
+    };
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    files
 }
 
 #[cfg(test)]

@@ -66,6 +66,10 @@ pub struct GoSource {
     /// Whether it has parts in C.
     #[serde(default)]
     pub cgo: bool,
+    /// Files and folders of the module that `package` then is the path of. Nothing is built: the component is their texts,
+    /// one after another, as YAML documents.
+    #[serde(default)]
+    pub files: Vec<String>,
 }
 
 /// Taken out of a Debian package, or an equal program of the system.
@@ -138,7 +142,10 @@ impl Component {
     pub fn program(&self) -> &str {
         match &self.source {
             // etcd's package is called `server`; the program never is.
-            Source::Go(go) if self.name.ends_with(modfile::program_name(&go.package)) => {
+            Source::Go(go)
+                if go.files.is_empty()
+                    && self.name.ends_with(modfile::program_name(&go.package)) =>
+            {
                 modfile::program_name(&go.package)
             }
             _ => &self.name,
@@ -148,6 +155,7 @@ impl Component {
     /// The source in a few words: `go k8s.io/kubernetes/cmd/kubelet`.
     pub fn describe_source(&self) -> String {
         match &self.source {
+            Source::Go(go) if !go.files.is_empty() => format!("files of go {}", go.package),
             Source::Go(go) => format!("go {}", go.package),
             Source::Deb(deb) => format!("deb {}", deb.package),
             Source::Python(python) => format!("python {}", python.package),
@@ -240,6 +248,7 @@ impl Lock {
                 check_go(&component, source, module)
                     .map_err(|problem| at(span.clone(), problem))?;
                 let twin = components.iter().find(|other| matches!(&other.source, Source::Go(other) if other.module == source.module
+                    && other.files.is_empty() && source.files.is_empty()
                     && modfile::program_name(&other.package) == modfile::program_name(&source.package)));
                 if let Some(twin) = twin {
                     return Err(at(

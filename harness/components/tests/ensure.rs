@@ -106,6 +106,63 @@ fn another_input_is_another_build() -> Outcome {
     Ok(())
 }
 
+/// The lock of the lab with a component that is files of a module.
+fn with_files(lab: &Lab, files: &str) -> std::io::Result<()> {
+    let component = format!(
+        "[component.papers]\nversion = \"1.2.3\"\npurpose = \"files\"\ngo = {{ module = \"tools\", package = \"example.org/tools\", files = {files} }}\n"
+    );
+    lab.write(
+        "lock/components.lock",
+        &format!("{}{component}", support::LOCK),
+    )?;
+    lab.write("modcache/crd/b.yaml", "kind: B\n")?;
+    lab.write("modcache/crd/a.yaml", "kind: A\n\n")?;
+    lab.write("modcache/hook.yaml", "kind: Hook")
+}
+
+#[test]
+fn files_of_a_module_are_one_component_and_nothing_is_built_for_them() -> Outcome {
+    let lab = Lab::new()?;
+    with_files(&lab, r#"["crd", "hook.yaml"]"#)?;
+    let installed = lab.catalog()?.ensure(&["papers"], &Told::default())?;
+    assert_eq!(
+        read(installed.path("papers")?),
+        "---\nkind: A\n---\nkind: B\n---\nkind: Hook\n"
+    );
+    assert!(lab.calls(&["go build"]).is_empty());
+    assert_eq!(
+        lab.calls(&["go mod download", "GOFLAGS=-mod=readonly"])
+            .len(),
+        1
+    );
+    // Beside a program of the same module, and another list of files is another component.
+    with_files(&lab, r#"["hook.yaml"]"#)?;
+    let again = lab
+        .catalog()?
+        .ensure(&["papers", "alpha"], &Told::default())?;
+    assert_eq!(read(again.path("papers")?), "---\nkind: Hook\n");
+    let builds = lab.calls(&["go build"]);
+    assert!(
+        builds.len() == 1 && builds[0].contains("/cmd/alpha |"),
+        "{builds:#?}"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_file_that_the_module_lacks_is_named() -> Outcome {
+    let lab = Lab::new()?;
+    with_files(&lab, r#"["crd", "gone.yaml"]"#)?;
+    let refused = lab.catalog()?.ensure(&["papers"], &Told::default());
+    let text = refused.err().map(|error| error.to_string());
+    assert!(
+        text.as_deref()
+            .is_some_and(|it| it.contains("papers") && it.contains("gone.yaml")),
+        "{text:?}"
+    );
+    Ok(())
+}
+
 #[test]
 fn only_what_is_missing_is_built() -> Outcome {
     let lab = Lab::new()?;

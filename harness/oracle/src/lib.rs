@@ -17,6 +17,7 @@ mod extended;
 mod forgetful;
 mod gates;
 mod groups;
+pub mod kueue;
 pub mod limits;
 mod lines;
 mod menu;

@@ -26,6 +26,7 @@ mod parameters;
 mod picture;
 mod plan;
 mod process;
+mod queues;
 mod registry;
 mod runner;
 mod sight;

@@ -77,6 +77,15 @@ pub(crate) fn devices(text: &str) -> Result<Value, Wrong> {
     Ok(value)
 }
 
+/// Fields of a program's configuration.
+pub(crate) fn settings(text: &str) -> Result<Value, Wrong> {
+    let mut documents = documents(text)?;
+    match (documents.pop(), documents.len()) {
+        (Some(value), 0) if value.is_object() => Ok(value),
+        _ => Err(Wrong::at(0, "a configuration is one document of fields")),
+    }
+}
+
 /// The objects of a file, or why there are none.
 pub(crate) fn file(path: &Path) -> Result<Vec<Value>, Wrong> {
     let text = std::fs::read_to_string(path)

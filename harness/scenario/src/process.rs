@@ -209,6 +209,23 @@ impl Testbed for ProcessCluster {
         .boxed_local()
     }
 
+    fn queues<'a>(
+        &'a self,
+        configuration: Option<&'a serde_json::Value>,
+    ) -> LocalBoxFuture<'a, Result<(), TestbedError>> {
+        async move {
+            let running = self.running.read().await;
+            let running = running.as_ref().ok_or_else(gone)?;
+            let done = match configuration {
+                Some(configuration) => running.start_kueue(configuration).await,
+                None => running.stop_kueue().await,
+            };
+            // What is wrong with a configuration is the scenario's fault, and the cluster goes on.
+            done.map_err(|error| TestbedError::new(error.to_string()))
+        }
+        .boxed_local()
+    }
+
     fn evidence<'a>(&'a self, folder: &'a Path) -> LocalBoxFuture<'a, Result<(), TestbedError>> {
         async move {
             let running = self.running.read().await;

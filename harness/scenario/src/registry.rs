@@ -55,6 +55,8 @@ pub enum BlockWish {
     Devices,
     /// A doc string that holds a plan of faults, as `fakegpu fault` takes it.
     Faults,
+    /// A doc string that holds fields of a program's configuration as YAML.
+    Settings,
     /// A table with these columns; each is checked as the parameter named with it.
     Table(&'static [(&'static str, &'static str)]),
 }
@@ -77,6 +79,8 @@ pub struct StepDef {
     pub file: &'static str,
     /// Line there.
     pub line: u32,
+    /// Components that it starts, beyond those that every cluster has.
+    pub needs: &'static [&'static str],
     regex: Regex,
     parameters: Vec<&'static str>,
     pub(crate) run: StepFn,
@@ -110,6 +114,12 @@ impl StepDef {
     /// Sets how long the step may take.
     pub fn timeout(&mut self, timeout: Duration) -> &mut Self {
         self.timeout = timeout;
+        self
+    }
+
+    /// Names components that must be there beyond those that every cluster has.
+    pub fn needs(&mut self, components: &'static [&'static str]) -> &mut Self {
+        self.needs = components;
         self
     }
 
@@ -235,6 +245,7 @@ impl Registry {
             timeout: TIMEOUT,
             file: place.file(),
             line: place.line(),
+            needs: &[],
             regex,
             parameters,
             run,

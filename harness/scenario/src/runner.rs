@@ -130,8 +130,13 @@ impl Runner {
         let Options { gates, version, .. } = self.options;
         let played = plan.scenarios.iter();
         let played = played.filter(|it| it.missing(gates, version).is_none());
-        let asked = played.flat_map(|it| it.asks().components().collect::<Vec<_>>());
-        asked.collect()
+        let of = |it: &PlannedScenario| {
+            let by_tags: Vec<&'static str> = it.asks().components().collect();
+            let steps = it.bound.iter().filter_map(|(at, _)| self.registry.steps().get(*at));
+            let by_steps: Vec<&'static str> = steps.flat_map(|def| def.needs).copied().collect();
+            by_tags.into_iter().chain(by_steps)
+        };
+        played.flat_map(of).collect()
     }
 
     /// The nodes that the first step of a scenario asks for: a cluster can start in that shape.
@@ -457,6 +462,10 @@ impl Runner {
                 }
             }
         }
+        if let Some(table) = world.admission_table() {
+            let scenario = index;
+            self.emitter.emit(What::TableKept { scenario, table });
+        }
         if matches!(verdict, Verdict::Failed(_)) {
             self.keep_evidence(index, planned, testbed.as_ref(), world.namespace())
                 .await;
@@ -538,6 +547,7 @@ async fn teardown(
     // First, since a Deployment would make its pods anew and a taint would keep them away from whoever comes next.
     let mut first = world.take_all_back().await;
     first = first.and(world.end_schedulers().await);
+    first = first.and(world.end_queues().await);
     // Nothing can be cleaned up while calls go wrong or no driver is there.
     let faulty = std::mem::take(&mut world.faulty).into_iter();
     let driverless = std::mem::take(&mut world.driverless).into_iter();

@@ -231,6 +231,19 @@ pub trait Testbed: Send + Sync {
         Box::pin(async move { Err(refusal) })
     }
 
+    /// Starts Kueue with this configuration, anew where it runs, or ends it; returns when it answers, or is gone.
+    fn queues<'a>(
+        &'a self,
+        configuration: Option<&'a serde_json::Value>,
+    ) -> LocalBoxFuture<'a, Result<(), TestbedError>> {
+        let there = configuration.is_none();
+        Box::pin(async move {
+            there
+                .then_some(())
+                .ok_or_else(|| TestbedError::new("this cluster has no Kueue"))
+        })
+    }
+
     /// Writes what is known below the API (component logs, driver state) into `folder`.
     fn evidence<'a>(&'a self, folder: &'a Path) -> LocalBoxFuture<'a, Result<(), TestbedError>>;
 

@@ -19,7 +19,9 @@ use crate::testbed::{NodeCards, NodeWish, Testbed, TestbedError};
 use crate::wait::{Probe, until};
 
 /// Image of the test pods; the cluster brings it.
-const IMAGE: &str = "sliceproof.local/gpu-test:1";
+pub(crate) const IMAGE: &str = "sliceproof.local/gpu-test:1";
+/// Runs until it is told to end. The shell is process 1 and must obey SIGTERM itself: process 1 has no default action.
+pub(crate) const FOREVER: &str = "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done";
 /// Label of every object that a scenario makes.
 pub(crate) const LABEL: &str = "sliceproof.local/scenario";
 
@@ -118,6 +120,8 @@ pub struct World {
     pub(crate) driverless: Vec<String>,
     /// What the API server said of a manifest that was tried.
     pub(crate) tried: Option<Result<(), String>>,
+    /// Kueue, where a step has started it.
+    pub(crate) queues: Option<crate::queues::Queues>,
     /// Why the cluster can do nothing more.
     broken: RefCell<Option<String>>,
 }
@@ -143,6 +147,7 @@ impl World {
             faulty: Vec::new(),
             driverless: Vec::new(),
             tried: None,
+            queues: None,
             broken: RefCell::default(),
         }
     }
@@ -519,7 +524,7 @@ pub(crate) fn pod_object(name: &str, claims: &serde_json::Value) -> serde_json::
                 "image": IMAGE,
                 "imagePullPolicy": "Never",
                 // The shell is process 1 and must obey SIGTERM itself: process 1 has no default action.
-                "command": ["sh", "-c", "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done"],
+                "command": ["sh", "-c", FOREVER],
                 "resources": { "claims": used }
             }]
         }

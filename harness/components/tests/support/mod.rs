@@ -27,6 +27,7 @@ build)
     while [ "$1" != -o ]; do shift; done
     out=$2; shift 2
     for package in "$@"; do echo "program $package" > "$out/${package##*/}"; done ;;
+mod) echo "{\"Path\":\"example.org/tools\",\"Dir\":\"$LAB/modcache\"}" ;;
 esac
 "#;
 

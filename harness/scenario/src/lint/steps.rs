@@ -143,6 +143,7 @@ fn manifests(
     let found = match def.block {
         BlockWish::Manifest => manifest::objects(text),
         BlockWish::Devices => manifest::devices(text).map(|devices| vec![devices]),
+        BlockWish::Settings => manifest::settings(text).map(|settings| vec![settings]),
         _ => return Ok(objects),
     };
     match found {
@@ -209,15 +210,24 @@ fn block(file: &Arc<SourceFile>, step: &Step, def: &StepDef) -> Option<Finding> 
     match (&def.block, &step.block) {
         (BlockWish::None, None)
         | (
-            BlockWish::Doc | BlockWish::Manifest | BlockWish::Devices | BlockWish::Faults,
+            BlockWish::Doc
+            | BlockWish::Manifest
+            | BlockWish::Devices
+            | BlockWish::Faults
+            | BlockWish::Settings,
             Some(Block::Doc(_)),
         ) => None,
         (BlockWish::None, Some(_)) => Some(finding(
             "this step takes neither table nor doc string".to_owned(),
         )),
-        (BlockWish::Doc | BlockWish::Manifest | BlockWish::Devices | BlockWish::Faults, _) => {
-            Some(finding("this step wants a doc string below it".to_owned()))
-        }
+        (
+            BlockWish::Doc
+            | BlockWish::Manifest
+            | BlockWish::Devices
+            | BlockWish::Faults
+            | BlockWish::Settings,
+            _,
+        ) => Some(finding("this step wants a doc string below it".to_owned())),
         (BlockWish::Table(columns), Some(Block::Table { header, rows })) => {
             let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
             if rows.is_empty() {

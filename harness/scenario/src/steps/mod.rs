@@ -15,6 +15,7 @@ mod named;
 mod node;
 mod order;
 mod pod;
+mod queue;
 mod status;
 
 use crate::registry::Registry;
@@ -38,5 +39,6 @@ pub fn registry() -> Registry {
     status::register(&mut steps);
     misallocation::register(&mut steps);
     gang::register(&mut steps);
+    queue::register(&mut steps);
     steps
 }
