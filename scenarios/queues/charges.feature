@@ -69,3 +69,31 @@ Feature: What a queue is charged for a partition
     When job "claim" of 1 pod in queue "team" asks for one of class "mig-1g.5gb" each
     Then job "claim" waits, and Kueue says "insufficient unused quota for mig-1g"
     And each job is charged what its devices consume
+
+  Scenario: an extended resource in limits alone is not found in any queue
+    Given a DeviceClass for each MIG profile of "A100-SXM4-40GB"
+    And Kueue charges:
+      | resource | class      | by      |
+      | mig-1g   | mig-1g.5gb | devices |
+    And queue "team" holds:
+      | resource | quota |
+      | mig-1g   | 1     |
+    When this manifest is applied:
+      """
+      apiVersion: batch/v1
+      kind: Job
+      metadata: {name: usual, labels: {kueue.x-k8s.io/queue-name: team}}
+      spec:
+        suspend: true
+        template:
+          spec:
+            restartPolicy: Never
+            automountServiceAccountToken: false
+            containers:
+            - name: main
+              image: sliceproof.local/gpu-test:1
+              imagePullPolicy: Never
+              command: [sleep, "3600"]
+              resources: {limits: {nvidia.com/mig-1g.5gb: "1"}}
+      """
+    Then job "usual" waits, and Kueue says "resource nvidia.com/mig-1g.5gb unavailable in ClusterQueue"

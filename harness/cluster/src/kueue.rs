@@ -49,6 +49,7 @@ const CONVERTED: &[&str] = &[
 ];
 /// Its ports lie in the cluster's own network namespace.
 const WEBHOOK_PORT: u16 = 9443;
+const HEALTH: &str = "127.0.0.1:8081";
 /// It reads the certificate of its metrics from there and nowhere else, also where it serves none.
 const METRICS_CERTS: &str = "/etc/kueue/metrics";
 
@@ -92,6 +93,9 @@ impl Running {
         self.init.start(launch).await?;
         let ready = waiter.until("Kueue's webhooks", LIMIT, async || {
             first_ended(&self.init.programs().await?, "", "while it started")?;
+            if !self.kueue_is_ready().await? {
+                return Ok(Look::NotYet("it says that it is not ready".into()));
+            }
             Ok(match self.kueue_answers().await {
                 Ok(()) => Look::Is(()),
                 Err(error) => Look::NotYet(error.to_string()),
@@ -201,14 +205,16 @@ impl Running {
             objects.extend(binding(&object));
             objects.push(object);
         }
+        let kind = |it: &Value| it["spec"]["names"]["kind"].as_str().map(str::to_owned);
+        let kinds: Vec<String> = objects.iter().filter_map(&kind).collect();
+        // Kinds stay when Kueue ends, and they are long.
+        let missing = self.not_served(&kinds).await?;
+        objects.retain(|it| kind(it).is_none_or(|kind| missing.contains(&kind)));
         // What lies in a namespace comes after it.
         self.send(&objects.remove(0)).await?;
         let sent = objects.iter().map(|object| self.send(object));
         futures::future::try_join_all(sent).await?;
-        let kinds = objects
-            .iter()
-            .filter_map(|it| it["spec"]["names"]["kind"].as_str());
-        Ok(kinds.map(str::to_owned).collect())
+        Ok(kinds)
     }
 
     /// Those of these kinds that the API server does not serve.
@@ -240,6 +246,17 @@ impl Running {
     pub(crate) fn any(&self, api_version: &str, kind: &str) -> Result<Api<DynamicObject>> {
         let resource = resource(api_version, kind)?;
         Ok(Api::all_with(self.client.clone(), &resource))
+    }
+
+    /// What it says of itself: its webhooks listen.
+    async fn kueue_is_ready(&self) -> Result<bool> {
+        let busybox = path(self.programs().path("busybox")?);
+        let argv = ["wget", "-q", "-T", "2", "-O", "/dev/null"].map(str::to_owned);
+        let mut argv: Vec<String> = [busybox].into_iter().chain(argv).collect();
+        argv.push(format!("http://{HEALTH}/readyz"));
+        let limit = Duration::from_secs(5);
+        let asked = self.init.run(&argv, environment(), "", limit).await?;
+        Ok(asked.ok())
     }
 
     /// A flavor that nobody keeps passes through its webhook.
@@ -317,7 +334,7 @@ fn whole(configuration: &Value) -> Result<Value> {
     all["apiVersion"] = "config.kueue.x-k8s.io/v1beta2".into();
     all["kind"] = "Configuration".into();
     all["namespace"] = NAMESPACE.into();
-    all["health"] = json!({"healthProbeBindAddress": "127.0.0.1:8081"});
+    all["health"] = json!({"healthProbeBindAddress": HEALTH});
     all["metrics"] = json!({"bindAddress": "0"});
     all["leaderElection"] = json!({"leaderElect": false});
     all["internalCertManagement"] = json!({"enable": false});

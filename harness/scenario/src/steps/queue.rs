@@ -303,7 +303,8 @@ fn job(name: &str, queue: &str, pods: usize, claims: &Value, resource: Option<&s
         .map(|claim| json!({"name": claim["name"]}))
         .collect();
     let resources = match resource {
-        Some(resource) => json!({"limits": {resource: "1"}}),
+        // Kueue reads the requests, and a template's are not filled in from its limits.
+        Some(resource) => json!({"requests": {resource: "1"}, "limits": {resource: "1"}}),
         None => json!({"claims": used}),
     };
     json!({

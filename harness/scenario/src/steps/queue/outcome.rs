@@ -10,11 +10,14 @@ use crate::allocation::quantity;
 use crate::queues::{Account, Workload, conditions, job_of};
 use crate::registry::{Args, BlockWish, Kind, Registry, StepResult};
 use crate::sight::{PodSight, State};
-use crate::wait::Probe;
+use crate::wait::{Probe, in_vain};
 use crate::world::{World, api};
 
 /// How long Kueue has to judge a workload, and its pods to come up.
 const UP: Duration = Duration::from_secs(45);
+
+/// How long quota and devices have to come to rest.
+const SETTLED: Duration = Duration::from_secs(15);
 
 const DIFFERENCES: &str = "Then charge and devices differ:\n  | job | resource | charged | consumed |\n  | a   | gpu      | 2       | 1        |";
 
@@ -319,14 +322,28 @@ fn told(all: &[Account]) -> String {
 }
 
 async fn equal(world: &mut World, _: &Args) -> StepResult {
-    let all = accounts(world).await?;
-    if all.iter().all(|it| it.charged == it.consumed) {
-        return Ok(());
-    }
-    Err(
-        Failure::new("jobs are charged something else than their devices consume")
-            .versus("charged = consumed for each job", told(&all)),
-    )
+    let what = "each job is charged what its devices consume";
+    let is = |all: &[Account]| all.iter().all(|it| it.charged == it.consumed);
+    let seen = settled(world, what, is).await;
+    seen.map_err(|failure| {
+        in_vain(failure, |seen| {
+            Failure::new("jobs are charged something else than their devices consume")
+                .versus("charged = consumed for each job", seen)
+        })
+    })
+}
+
+/// Waits until the accounts are so: quota and devices come and go one after the other.
+async fn settled(world: &World, what: &str, is: impl Fn(&[Account]) -> bool) -> StepResult {
+    world
+        .until(SETTLED, what, async || {
+            let all = accounts(world).await?;
+            Ok(match is(&all) {
+                true => Probe::Ready(()),
+                false => Probe::NotYet(told(&all)),
+            })
+        })
+        .await
 }
 
 async fn differ(world: &mut World, args: &Args) -> StepResult {
@@ -343,24 +360,19 @@ async fn differ(world: &mut World, args: &Args) -> StepResult {
             )
         })
         .collect();
-    let all = accounts(world).await?;
-    let mut found: Vec<_> = all
-        .iter()
-        .filter(|it| it.charged != it.consumed)
-        .map(|it| {
-            (
-                it.job.clone(),
-                it.resource.clone(),
-                Some(it.charged),
-                Some(it.consumed),
-            )
-        })
-        .collect();
     wanted.sort();
-    found.sort();
-    if wanted == found {
-        return Ok(());
-    }
+    let is = |all: &[Account]| {
+        let different = all.iter().filter(|it| it.charged != it.consumed);
+        let mut found: Vec<_> = different
+            .map(|it| {
+                let (job, resource) = (it.job.clone(), it.resource.clone());
+                (job, resource, Some(it.charged), Some(it.consumed))
+            })
+            .collect();
+        found.sort();
+        found == wanted
+    };
+    let seen = settled(world, "charge and devices differ so", is).await;
     let lines: Vec<String> = wanted
         .iter()
         .map(|(job, resource, charged, consumed)| {
@@ -371,7 +383,11 @@ async fn differ(world: &mut World, args: &Args) -> StepResult {
             )
         })
         .collect();
-    Err(Failure::new("charge and devices do not differ so").versus(lines.join("\n"), told(&all)))
+    seen.map_err(|failure| {
+        in_vain(failure, |seen| {
+            Failure::new("charge and devices do not differ so").versus(lines.join("\n"), seen)
+        })
+    })
 }
 
 async fn held_in_vain(world: &mut World, args: &Args) -> StepResult {
@@ -408,7 +424,7 @@ async fn taken_back(world: &mut World, args: &Args) -> StepResult {
     settle(world, args.duration(), &what, |all| {
         all.iter().any(|it| {
             let mut said = it.conditions.iter();
-            said.any(|it| it.kind == "Evicted" && it.message.contains(text))
+            !it.holds_quota() && said.any(|it| it.kind == "Evicted" && it.message.contains(text))
         })
     })
     .await
