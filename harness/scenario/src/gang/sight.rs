@@ -125,11 +125,13 @@ impl Sight {
         })
     }
 
-    /// What was said of it: of the group, where its form says anything, and of its pods that wait.
+    /// Why it waits: what is said of the group, where its form says anything, and of its pods that were refused.
     pub(crate) fn words(&self) -> Vec<&str> {
-        let group = self.said.iter().map(|said| said.message.as_str());
+        let refused = self.said.iter().filter(|said| !said.scheduled);
+        let group = refused.map(|said| said.message.as_str());
+        // That nobody has looked at a pod yet is no reason.
         let pods = self.members.iter().filter_map(|it| match &it.pod.state {
-            State::Waiting(why) | State::Coming(why) => Some(why.as_str()),
+            State::Waiting(why) => Some(why.as_str()),
             _ => None,
         });
         group.chain(pods).collect()
@@ -280,6 +282,24 @@ mod tests {
         let mut admin = claim("c", "d1", Some(("pods", "a-1")));
         admin["status"]["allocation"]["devices"]["results"][0]["adminAccess"] = json!(true);
         assert!(stuck(&[group("a", 1)], &pods, &[elsewhere, outside, admin]).is_empty());
+    }
+
+    #[test]
+    fn only_who_was_refused_has_a_reason_to_wait() {
+        let gang = |pod: Value, group: Value| Sight::all(&Form::Beta, &[group], &[pod], &[]);
+        let new = gang(pod("a-1", "a", false), group("a", 1));
+        assert!(new[0].words().is_empty(), "nobody has looked at it");
+        let mut refused = pod("a-1", "a", false);
+        refused["status"] = json!({ "conditions": [
+            { "type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no room" }
+        ] });
+        assert_eq!(gang(refused, group("a", 1))[0].words(), ["no room"]);
+        let mut said = group("a", 1);
+        said["status"] = json!({ "conditions": [
+            { "type": "PodGroupInitiallyScheduled", "status": "False", "message": "too many" }
+        ] });
+        let new = gang(pod("a-1", "a", false), said);
+        assert_eq!(new[0].words(), ["too many"]);
     }
 
     #[test]
