@@ -1,6 +1,6 @@
 //! From arguments to a cluster: programs made sure of, a cluster started or found, both telling how far they are.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -196,6 +196,7 @@ pub async fn start(
         mig: true,
         cut: Vec::new(),
         offer: cluster::Offer::default(),
+        driver_gates: BTreeMap::new(),
     }];
     let nodes = if nodes.is_empty() { &usual[..] } else { nodes };
     let shapes = nodes

@@ -49,6 +49,7 @@ pub(crate) fn up(args: &UpArgs) -> Result<ExitCode, Error> {
             mig: args.mig,
             cut: Vec::new(),
             offer: cluster::Offer::default(),
+            driver_gates: Default::default(),
         })
         .collect();
     let emitter = Emitter::new(vec![Box::new(Lines)]);

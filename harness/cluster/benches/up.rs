@@ -73,6 +73,7 @@ fn shape(gpus: &str) -> NodeShape {
         mig: true,
         cut: vec![],
         offer: cluster::Offer::default(),
+        driver_gates: Default::default(),
     }
 }
 

@@ -76,6 +76,17 @@ pub(crate) fn node(index: u8) -> Result<(), Refused> {
             .map_err(|e| explain("network", e))?;
         let inside = connect()?;
         let peer = format!("node{index}");
+        // A node that was there before may not be gone yet: the kernel takes its time with a network namespace.
+        if let Ok(old) = find(&outside, &peer).await {
+            match outside.link().del(old).execute().await {
+                // Gone in between.
+                Err(rtnetlink::Error::NetlinkError(e))
+                    if e.raw_code() == -(nix::errno::Errno::ENODEV as i32) => {}
+                done => {
+                    done.map_err(step(&format!("remove the link {peer} of an earlier node")))?
+                }
+            }
+        }
         let far_end = LinkMessageBuilder::<LinkUnspec>::default()
             .name(peer.clone())
             .append_extra_attribute(LinkAttribute::NetNsFd(cluster_ns.as_raw_fd()))
@@ -121,6 +132,8 @@ pub(crate) fn node(index: u8) -> Result<(), Refused> {
         outside
             .route()
             .add(pods)
+            // The bridge keeps the route of a node that is gone.
+            .replace()
             .execute()
             .await
             .map_err(step("add the route to the node's pods"))?;

@@ -12,7 +12,11 @@ use serde::{Deserialize, Serialize};
 use crate::{
     control_plane::API_PORT,
     init, net, node,
-    ns::{Refused, enter, mounts::io_refused, root::Root},
+    ns::{
+        Refused, enter,
+        mounts::{bind, io_refused},
+        root::Root,
+    },
     oci, rpc, supervisor,
 };
 
@@ -33,8 +37,13 @@ pub(crate) enum Place {
         index: u8,
         /// gpu-host's tree.
         host: PathBuf,
+        /// The file that is shown as the kernel's id of the boot.
+        boot_id: PathBuf,
     },
 }
+
+/// Where programs look whether the machine was booted since they last ran.
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// Exit status of an init that the kernel refused something.
 const EXIT_REFUSED: i32 = 2;
@@ -92,7 +101,8 @@ fn move_in(spec: &InitSpec) -> Result<std::os::unix::net::UnixListener, Refused>
                 Refused::unexpected(format!("cannot serve the loopback listener: {e}"))
             })?;
         }
-        Place::Node { host, .. } => {
+        Place::Node { host, boot_id, .. } => {
+            bind(boot_id, Path::new(BOOT_ID))?;
             net::forward()?;
             overlay_works(Path::new("/var/lib/containerd"))?;
             node::host::enter(host).map_err(|e| {

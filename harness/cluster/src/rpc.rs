@@ -3,7 +3,7 @@
 //! Requests come from `Running` and `Node`; `init` answers them.
 use std::{
     collections::BTreeMap,
-    io,
+    fs, io,
     os::{fd::AsRawFd, unix::net::UnixListener},
     path::{Path, PathBuf},
     time::Duration,
@@ -24,6 +24,22 @@ pub(crate) struct Launch {
     pub env: BTreeMap<String, String>,
     /// Standard output and error go here, appended.
     pub log: PathBuf,
+}
+
+impl Launch {
+    /// What was written down of how `program` is started.
+    pub(crate) fn read(program: &str, file: &Path) -> Result<Self> {
+        let text = fs::read_to_string(file).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => Error::MissingComponent {
+                name: program.to_owned(),
+            },
+            _ => Error::io("read", file)(source),
+        })?;
+        serde_json::from_str(&text).map_err(|e| Error::Init {
+            doing: format!("read {}", file.display()),
+            message: e.to_string(),
+        })
+    }
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]

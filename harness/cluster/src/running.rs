@@ -19,9 +19,14 @@ use crate::{
     node::{config::NodeDir, host},
     owner::{self, Lifeline, RunFolder},
     programs::Programs,
-    rpc::{self, Output, Program},
+    progress::Silent,
+    rpc::{self, Launch, Output, Program},
     spec::NodeShape,
+    start,
+    wait::{Look, Waiter},
 };
+
+const API_SERVER: &str = "kube-apiserver";
 
 /// The door: start a cluster, or use one that another process owns.
 #[derive(Debug)]
@@ -183,6 +188,39 @@ impl Running {
                 doing: "end the cluster".into(),
                 message: e.to_string(),
             })?
+    }
+
+    /// Kills the API server, as the kernel does with a process that has no memory left.
+    pub async fn kill_api_server(&self) -> Result<()> {
+        self.init.stop(API_SERVER, Duration::ZERO).await
+    }
+
+    /// Starts an API server that was killed, and returns when it says that it is ready.
+    pub async fn revive_api_server(&self) -> Result<()> {
+        let launch = Launch::read(API_SERVER, &self.launch(API_SERVER))?;
+        self.init.start(launch).await?;
+        let waiter = Waiter::new(&Silent);
+        waiter
+            .until("the API server", start::LIMIT, async || {
+                self.check().await?;
+                Ok(match start::is_ready(self).await {
+                    Ok(()) => Look::Is(()),
+                    Err(why) => Look::NotYet(why),
+                })
+            })
+            .await
+    }
+
+    /// Writes down how a program of the control plane is started, for whoever restarts it.
+    pub(crate) fn keep_launch(&self, launch: &Launch) -> Result<&rpc::Client> {
+        let file = self.launch(&launch.name);
+        let text = serde_json::to_string_pretty(launch).unwrap_or_default();
+        fs::write(&file, text).map_err(Error::io("write", &file))?;
+        Ok(&self.init)
+    }
+
+    fn launch(&self, program: &str) -> PathBuf {
+        self.dir.join(format!("{program}.json"))
     }
 
     /// The last complaint in each component's log, for an error whose cause is somewhere in there.

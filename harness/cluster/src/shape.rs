@@ -1,7 +1,11 @@
-//! Changing the nodes of a cluster that runs: other cards, more nodes, fewer nodes, or the same ones clean again.
+//! Changing the nodes of a cluster that runs: other cards, more nodes, fewer nodes, the same ones clean again or rebooted.
 //! Not the first start (`start`). A node's driver is stopped, its cards are set, its driver starts as after a boot.
 //! In: the shapes that shall be. Out: a cluster whose slices are published anew; nothing when it is so already.
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    time::Duration,
+};
 
 use gpu_model::{Machine, MigToggle};
 use gpu_store::Store;
@@ -13,7 +17,7 @@ use crate::{
     net,
     node::{config::NodeDir, driver::Started, host},
     owner,
-    progress::Listener,
+    progress::{Listener, Silent},
     running::{Node, NodeRecord, Running},
     spec::{NodeShape, Offer, check_nodes},
     start,
@@ -100,6 +104,55 @@ impl Running {
         self.node(&shape.name)?.start_driver().await
     }
 
+    /// Ends the driver of a node and starts it again with these feature gates instead of the cluster's. Returns when the kubelet
+    /// has registered it anew.
+    ///
+    /// # Errors
+    /// No such node, or the driver does not come up: it refuses some gates together.
+    pub async fn regate_driver(&self, name: &str, gates: &BTreeMap<String, bool>) -> Result<()> {
+        let node = self.node(name)?;
+        node.stop_driver().await?;
+        self.change_record(|record| {
+            for known in record.nodes.iter_mut().filter(|n| n.shape.name == name) {
+                known.shape.driver_gates = gates.clone();
+            }
+        })?;
+        let (node, waiter) = (self.node(name)?, Waiter::new(&Silent));
+        let started = node.start_driver().await?;
+        node.driver_registered(started, &waiter).await
+    }
+
+    /// Ends every process of a node, its pods' too, and boots it again: what lies in /var stays, /run is empty, the boot has an id
+    /// of its own, and the cards are as [`gpu_model::Machine::rebooted`] has them. Returns when the node takes pods.
+    ///
+    /// # Errors
+    /// No such node, or it does not come up again.
+    pub async fn reboot_node(&self, name: &str) -> Result<()> {
+        let (node, waiter) = (self.node(name)?, Waiter::new(&Silent));
+        self.end_node(&node).await?;
+        let store = node.store()?;
+        let rebooted = store.read().map(|snapshot| {
+            let now = snapshot.machine.now(store.real());
+            snapshot.machine.rebooted(now)
+        });
+        let rebooted = rebooted.map_err(|e| Error::Gpu {
+            doing: format!("read the cards of node {name}"),
+            message: e.to_string(),
+        })?;
+        // Nobody listens on it any more, and the new init cannot while it is there.
+        let control = node.at.control();
+        fs::remove_file(&control).map_err(Error::io("remove", &control))?;
+        start::start_node(self, &node, &rebooted, &waiter).await?;
+        let started = node.start_driver().await?;
+        start::takes_pods(self, &[(node, started)], &waiter).await
+    }
+
+    /// Ends a node's init, and with it every process in its pid namespace.
+    async fn end_node(&self, node: &Node) -> Result<()> {
+        let init = format!("node-{}", node.name());
+        self.init.stop(&init, Duration::ZERO).await
+    }
+
     async fn add_node(&self, shape: &NodeShape, waiter: &Waiter<'_>) -> Result<(Node, Started)> {
         let taken: BTreeSet<u8> = self.record().nodes.iter().map(|n| n.index).collect();
         let index = (0..net::MAX_NODES)
@@ -115,16 +168,14 @@ impl Running {
             })
         })?;
         let node = self.node(&shape.name)?;
-        start::start_node(self, &node, waiter).await?;
+        start::start_node(self, &node, &shape.machine(&self.name())?, waiter).await?;
         let started = node.start_driver().await?;
         Ok((node, started))
     }
 
     async fn remove_node(&self, node: &Node) -> Result<()> {
         node.stop_driver().await?;
-        self.init
-            .stop(&format!("node-{}", node.name()), Duration::ZERO)
-            .await?;
+        self.end_node(node).await?;
         let nodes: Api<NodeObject> = Api::all(self.client.clone());
         match nodes.delete(node.name(), &DeleteParams::default()).await {
             Err(kube::Error::Api(status)) if status.code == 404 => {}
@@ -190,6 +241,7 @@ mod tests {
             mig,
             cut: vec![],
             offer: Offer::default(),
+            driver_gates: Default::default(),
         };
         shape.machine("t").expect("known model")
     }

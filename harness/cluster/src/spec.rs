@@ -1,6 +1,9 @@
 //! What a cluster shall be: name, folder, nodes with their GPUs, programs.
 //! Not what it is now (`Running`). Checked once, before anything is made.
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use gpu_model::{Catalog, GpuIndex, Machine, MigMode, NodeSpec, Now, Options};
 use serde::{Deserialize, Serialize};
@@ -47,6 +50,9 @@ pub struct NodeShape {
     /// Who offers the cards to Kubernetes.
     #[serde(default)]
     pub offer: Offer,
+    /// Feature gates of the DRA driver on this node, where they differ from those of the cluster.
+    #[serde(default)]
+    pub driver_gates: BTreeMap<String, bool>,
 }
 
 /// Who offers a node's cards to Kubernetes.
@@ -288,6 +294,7 @@ mod tests {
                     mig: false,
                     cut: vec![],
                     offer: Offer::default(),
+                    driver_gates: BTreeMap::new(),
                 })
                 .collect(),
             programs: Programs::default(),
@@ -305,6 +312,7 @@ mod tests {
             mig,
             cut: cut.iter().map(|p| (*p).to_owned()).collect(),
             offer: Offer::DevicePlugin(MigStrategy::Mixed),
+            driver_gates: BTreeMap::new(),
         };
         let machine = shape(&["3g.20gb", "1g.5gb"], true)
             .machine("t")

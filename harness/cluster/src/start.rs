@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use gpu_model::Machine;
 use k8s_openapi::api::{
     core::v1::{Node as NodeObject, ServiceAccount},
     resource::v1::ResourceSlice,
@@ -171,7 +172,10 @@ async fn begin(spec: &ClusterSpec, waiter: &Waiter<'_>) -> Result<(Running, Vec<
         .await?;
     waiter.reached("namespaces are there");
     running.init.start(control_plane.etcd).await?;
-    running.init.start(control_plane.apiserver).await?;
+    running
+        .keep_launch(&control_plane.apiserver)?
+        .start(control_plane.apiserver)
+        .await?;
     waiter.reached("control plane is started");
     // Before the API server listens these two can only wait, and they would do so at its cost.
     let mut later: Vec<Launch> = control_plane.controller_manager.into_iter().collect();
@@ -200,7 +204,7 @@ async fn bring_up(
     })?;
     let nodes = running.nodes();
     let all_nodes =
-        futures::future::try_join_all(nodes.iter().map(|node| start_node(running, node, waiter)));
+        futures::future::try_join_all(nodes.iter().map(|node| first_start(running, node, waiter)));
     futures::future::try_join(all_nodes, objects_created(running, waiter)).await?;
     let mut started = Vec::new();
     for node in &nodes {
@@ -258,10 +262,22 @@ async fn assemble(running: &Running) -> Result<PathBuf> {
         .map_err(|e| Error::Images(e.to_string()))?
 }
 
+/// Starts a node with the cards of its shape.
+async fn first_start(running: &Running, node: &Node, waiter: &Waiter<'_>) -> Result<()> {
+    let machine = node.shape().machine(&running.name())?;
+    start_node(running, node, &machine, waiter).await
+}
+
 /// Brings up a node's namespaces, containerd, images and kubelet; the driver is laid out and not yet started.
-pub(crate) async fn start_node(running: &Running, node: &Node, waiter: &Waiter<'_>) -> Result<()> {
+pub(crate) async fn start_node(
+    running: &Running,
+    node: &Node,
+    machine: &Machine,
+    waiter: &Waiter<'_>,
+) -> Result<()> {
     let record = running.record();
-    let tree = host::lay(&node.at.host(), &node.shape().machine(&record.name)?)?;
+    let tree = host::lay(&node.at.host(), machine)?;
+    node.at.new_boot_id()?;
     let driver_root = tree.driver_root();
     let authority = Authority::open(&running.dir.join("pki"))?;
     let shared = Shared {
@@ -285,6 +301,7 @@ pub(crate) async fn start_node(running: &Running, node: &Node, waiter: &Waiter<'
         place: Place::Node {
             index: node.at.index,
             host: node.at.host(),
+            boot_id: node.at.boot_id(),
         },
     };
     let file = write_init(node.at.init_spec(), &init_spec)?;

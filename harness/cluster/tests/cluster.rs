@@ -109,6 +109,7 @@ impl World {
                 mig: true,
                 cut: vec![],
                 offer: cluster::Offer::default(),
+                driver_gates: Default::default(),
             }],
             programs: programs()?,
             features: cluster::Features::default(),

@@ -79,6 +79,7 @@ fn shape(name: &str, gpus: &str, mig: bool) -> NodeShape {
         mig,
         cut: vec![],
         offer: cluster::Offer::default(),
+        driver_gates: Default::default(),
     }
 }
 

@@ -55,6 +55,7 @@ fn check() -> Outcome {
             mig: true,
             cut: vec![],
             offer: cluster::Offer::default(),
+            driver_gates: Default::default(),
         }],
         programs: programs_of(minor.as_deref())?,
         features: cluster::Features {

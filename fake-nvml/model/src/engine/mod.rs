@@ -7,6 +7,7 @@ mod injection;
 mod instances;
 mod load;
 mod mode;
+mod reboot;
 mod settings;
 mod time;
 

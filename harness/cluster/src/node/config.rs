@@ -62,6 +62,19 @@ impl NodeDir {
         self.dir.join("init.json")
     }
 
+    /// What the node's kernel says of its boot.
+    pub(crate) fn boot_id(&self) -> PathBuf {
+        self.dir.join("boot-id")
+    }
+
+    /// The node boots: its kernel has an id for that which no boot had before.
+    pub(crate) fn new_boot_id(&self) -> Result<()> {
+        let random = Path::new("/proc/sys/kernel/random/uuid");
+        let id = fs::read_to_string(random).map_err(Error::io("read", random))?;
+        let file = self.boot_id();
+        fs::write(&file, id).map_err(Error::io("write", &file))
+    }
+
     /// How a driver is started, for whoever restarts it.
     pub(crate) fn launch(&self, program: &str) -> PathBuf {
         self.dir.join(format!("{program}.json"))

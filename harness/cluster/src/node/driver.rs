@@ -1,7 +1,7 @@
 //! The driver of a node that runs, be it the DRA driver or the device plugin: stopping, starting, and knowing whether the
 //! kubelet has it. Not what it publishes (`start::slices_published`).
 //! Reads the kubelet's log and the driver's checkpoint from outside the node's namespaces.
-use std::{fs, time::Duration};
+use std::{collections::BTreeMap, fs, time::Duration};
 
 use crate::{
     error::{Error, Result},
@@ -68,7 +68,11 @@ impl Node {
 
     pub(crate) async fn start_driver(&self) -> Result<Started> {
         let launch = match self.shape().offer {
-            Offer::DraDriver => self.launch(DRIVER)?,
+            Offer::DraDriver => {
+                let mut launch = self.launch(DRIVER)?;
+                regate(&mut launch.argv, &self.shape().driver_gates);
+                launch
+            }
             Offer::DevicePlugin(strategy) => {
                 let mut launch = self.launch(DEVICE_PLUGIN)?;
                 launch
@@ -83,17 +87,7 @@ impl Node {
     }
 
     fn launch(&self, program: &str) -> Result<Launch> {
-        let file = self.at.launch(program);
-        let text = fs::read_to_string(&file).map_err(|source| match source.kind() {
-            std::io::ErrorKind::NotFound => Error::MissingComponent {
-                name: program.to_owned(),
-            },
-            _ => Error::io("read", &file)(source),
-        })?;
-        serde_json::from_str(&text).map_err(|e| Error::Init {
-            doing: format!("read {}", file.display()),
-            message: e.to_string(),
-        })
+        Launch::read(program, &self.at.launch(program))
     }
 
     /// Waits until the kubelet has registered the driver that was started. Before that a pod with a claim fails to be
@@ -153,6 +147,23 @@ impl Node {
     }
 }
 
+/// Sets these feature gates on a command line, in the place of what it says of them.
+fn regate(argv: &mut [String], gates: &BTreeMap<String, bool>) {
+    const FLAG: &str = "--feature-gates=";
+    for arg in argv.iter_mut() {
+        let Some(list) = arg.strip_prefix(FLAG) else {
+            continue;
+        };
+        let others = list.split(',').filter(|gate| {
+            let name = gate.split('=').next().unwrap_or_default();
+            !gates.contains_key(name)
+        });
+        let mut all: Vec<String> = others.map(str::to_owned).collect();
+        all.extend(gates.iter().map(|(name, on)| format!("{name}={on}")));
+        *arg = format!("{FLAG}{}", all.join(","));
+    }
+}
+
 /// Whether the last thing that a piece of the kubelet's log says about the driver is that it is registered.
 fn last_registration(log: &str) -> Option<bool> {
     let of_driver = log
@@ -174,6 +185,18 @@ fn last_registration(log: &str) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn gates_of_a_node_take_the_place_of_the_clusters() {
+        let mut argv = ["driver", "--feature-gates=DynamicMIG=true", "-v=4"].map(str::to_owned);
+        regate(&mut argv, &BTreeMap::new());
+        assert_eq!(argv[1], "--feature-gates=DynamicMIG=true");
+        let gates = [("DynamicMIG", false), ("NVMLDeviceHealthCheck", true)];
+        let gates = gates.map(|(name, on)| (name.to_owned(), on));
+        regate(&mut argv, &BTreeMap::from(gates));
+        let wanted = "--feature-gates=DynamicMIG=false,NVMLDeviceHealthCheck=true";
+        assert_eq!(argv[1], wanted);
+    }
 
     #[test]
     fn the_last_word_of_the_kubelet_counts() {

@@ -163,3 +163,27 @@ fn a_reset_clears_what_is_volatile_and_keeps_what_is_not() {
     assert!(gpu.persistence);
     assert_eq!((gpu.uuid, gpu.mig_current), (uuid, Enabled));
 }
+
+#[test]
+fn a_reboot_keeps_mig_mode_on_ampere_alone_and_instances_nowhere() {
+    for (model, kept) in [("A100-SXM4-40GB", Enabled), ("H100-SXM5-80GB", Disabled)] {
+        let mut bench = Bench::new(model);
+        let fresh = bench.gpu().clone();
+        bench.cgi(19).unwrap();
+        let timeslice = Timeslice::Short;
+        bench
+            .run(Op::SetTimeslice {
+                gpu: GPU,
+                timeslice,
+            })
+            .unwrap();
+        bench.machine.gpus[0].health.lost = true;
+        bench.machine = bench.machine.rebooted(Now(bench.clock));
+        assert_eq!(modes(&bench), (kept, kept), "{model}");
+        let gpu = bench.gpu();
+        assert!(gpu.instances.is_empty() && !gpu.health.lost, "{model}");
+        assert_eq!((gpu.timeslice, &gpu.uuid), (fresh.timeslice, &fresh.uuid));
+        // Of an instance that is made anew an old handle must know nothing.
+        assert!(bench.machine.next_birth > 0);
+    }
+}
