@@ -124,7 +124,10 @@ fn on_the_card(
                     .filter(|pool| pool.pool == it.pool)
                     .flat_map(|pool| &pool.devices)
                     .find(|device| device.name == it.device);
-                let slices = device.map(|device| memory_slices(&device.consumes));
+                // What was cut before and is offered as it is takes nothing out of counters.
+                let slices = device
+                    .filter(|device| !device.consumes.is_empty())
+                    .map(|device| memory_slices(&device.consumes));
                 let cut: Vec<u32> = (instance.start..instance.start + instance.size).collect();
                 if slices.as_ref().is_some_and(|slices| *slices != cut) {
                     wrong.push(format!(
@@ -144,7 +147,12 @@ fn on_the_card(
                     profile_id: instance.profile_id,
                     start: instance.start,
                 };
-                if !claimed.contains(&(node.node.as_str(), name)) {
+                let offered = pools
+                    .iter()
+                    .filter(|pool| pool.driver == DRIVER && pool.pool == node.node)
+                    .flat_map(|pool| &pool.devices)
+                    .any(|device| device.consumes.is_empty() && named(&device.name) == Some(name));
+                if !offered && !claimed.contains(&(node.node.as_str(), name)) {
                     wrong.push(format!(
                         "{} card {}: GPU instance {} ({} at memory slice {}) belongs to no claim",
                         node.node, card.index, instance.id, instance.profile, instance.start

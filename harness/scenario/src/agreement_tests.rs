@@ -98,6 +98,8 @@ fn cards(instances: &[(u32, u32, u32)]) -> Vec<NodeCards> {
         mig: true,
         memory_slices: 2,
         instances,
+        timeslice: gpu_model::Timeslice::default(),
+        compute_mode: gpu_model::ComputeMode::default(),
     };
     vec![NodeCards {
         node: "node-1".to_owned(),
@@ -171,4 +173,22 @@ fn every_contradiction_is_named() {
         wrong.contains("takes the memory slices [0] and is cut from [0, 1]"),
         "{wrong}"
     );
+}
+
+#[test]
+fn what_was_cut_at_the_boot_and_is_offered_as_it_is_may_be_free_or_taken() {
+    let name = "gpu-0-mig-1g5gb-19-1";
+    let card = cards(&[(19, 1, 1)]);
+    // Without DynamicMIG a driver publishes devices that take nothing out of counters.
+    let as_it_is = vec![PublishedPool {
+        devices: vec![device(name, &[])],
+        counters: Counters::new(),
+        ..pools().remove(0)
+    }];
+    let wrong = |pools: &[PublishedPool], held: &[Held]| disagreements(pools, held, &card);
+    assert_eq!(wrong(&as_it_is, &[]), [""; 0]);
+    assert_eq!(wrong(&as_it_is, &[held("a", name)]), [""; 0]);
+    assert_eq!(wrong(&pools(), &[]).len(), 1, "nobody offers it as it is");
+    let elsewhere = held("a", "gpu-0-mig-1g5gb-19-0");
+    assert!(!wrong(&as_it_is, &[elsewhere]).is_empty());
 }

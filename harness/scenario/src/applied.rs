@@ -27,6 +27,13 @@ pub(crate) struct Applied {
 /// What the API server said.
 type Answer = Result<(), String>;
 
+fn types(object: &Value) -> TypeMeta {
+    TypeMeta {
+        api_version: word(object, "apiVersion").to_owned(),
+        kind: word(object, "kind").to_owned(),
+    }
+}
+
 impl World {
     /// Sends the objects, in order. A refusal is a failure.
     pub(crate) async fn apply(&mut self, objects: &[Value]) -> Result<(), Failure> {
@@ -140,40 +147,80 @@ impl World {
         }
     }
 
-    async fn send(&mut self, object: &Value) -> Result<Answer, Failure> {
-        let types = TypeMeta {
-            api_version: word(object, "apiVersion").to_owned(),
-            kind: word(object, "kind").to_owned(),
+    /// What the API server would say of the object, which is not created.
+    pub(crate) async fn would_be_sent(&self, object: &Value) -> Result<Answer, Failure> {
+        let (resource, namespaced) = match self.kind_of(object).await? {
+            Ok(found) => found,
+            Err(refusal) => return Ok(Err(refusal)),
         };
-        let shown = shown(object);
+        let object = self.labelled(object, namespaced);
+        let object = match serde_json::from_value::<DynamicObject>(object) {
+            Ok(object) => object,
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        let dry = PostParams {
+            dry_run: true,
+            ..PostParams::default()
+        };
+        let objects = self.objects_of(&resource, namespaced);
+        match objects.create(&dry, &object).await {
+            Ok(_) => Ok(Ok(())),
+            Err(kube::Error::Api(status)) => Ok(Err(status.message.clone())),
+            Err(error) => Err(api("try an object out", &error)),
+        }
+    }
+
+    /// How the API server serves the object's kind, and whether in namespaces; or why not at all.
+    async fn kind_of(
+        &self,
+        object: &Value,
+    ) -> Result<Result<(ApiResource, bool), String>, Failure> {
+        let types = types(object);
         let Ok(gvk) = GroupVersionKind::try_from(&types) else {
             return Ok(Err(format!(
                 "{:?} is not the version of an API",
                 types.api_version
             )));
         };
-        let (resource, capabilities) = match pinned_kind(&self.testbed().client(), &gvk).await {
-            Ok(found) => found,
+        match pinned_kind(&self.testbed().client(), &gvk).await {
+            Ok((resource, capabilities)) => {
+                Ok(Ok((resource, capabilities.scope == Scope::Namespaced)))
+            }
             Err(kube::Error::Api(status)) if status.code == 404 => {
-                return Ok(Err(format!("{} is not served", types.api_version)));
+                Ok(Err(format!("{} is not served", types.api_version)))
             }
-            Err(kube::Error::Discovery(_)) => {
-                return Ok(Err(format!(
-                    "there is no kind {} in {}",
-                    types.kind, types.api_version
-                )));
-            }
-            Err(error) => return Err(api(&format!("ask for the kind of {shown}"), &error)),
-        };
-        if types.kind == "Namespace" && types.api_version == "v1" {
-            return self.adorn(object, &resource).await;
+            Err(kube::Error::Discovery(_)) => Ok(Err(format!(
+                "there is no kind {} in {}",
+                types.kind, types.api_version
+            ))),
+            Err(error) => Err(api(
+                &format!("ask for the kind of {}", shown(object)),
+                &error,
+            )),
         }
-        let namespaced = capabilities.scope == Scope::Namespaced;
+    }
+
+    /// The object as one of this scenario's.
+    fn labelled(&self, object: &Value, namespaced: bool) -> Value {
         let mut object = object.clone();
         object["metadata"]["labels"][LABEL] = json!("yes");
         if namespaced {
             object["metadata"]["namespace"] = json!(self.namespace());
         }
+        object
+    }
+
+    async fn send(&mut self, object: &Value) -> Result<Answer, Failure> {
+        let types = types(object);
+        let shown = shown(object);
+        let (resource, namespaced) = match self.kind_of(object).await? {
+            Ok(found) => found,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        if types.kind == "Namespace" && types.api_version == "v1" {
+            return self.adorn(object, &resource).await;
+        }
+        let object = self.labelled(object, namespaced);
         let objects = self.objects_of(&resource, namespaced);
         let whole = name(&object).to_owned();
         let known = |it: &Applied| it.kind == types.kind && it.name == whole;

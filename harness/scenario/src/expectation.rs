@@ -55,7 +55,9 @@ pub(crate) fn wrong(tag: &str) -> Option<String> {
         .collect::<String>()
         .to_lowercase();
     if let Some(rest) = tag.strip_prefix(EXPECTED_FAIL) {
-        let report = rest.strip_prefix(':').and_then(|mark| mark.rsplit_once('-'));
+        let report = rest
+            .strip_prefix(':')
+            .and_then(|mark| mark.rsplit_once('-'));
         let fits = report.is_some_and(|(program, number)| {
             let name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
             let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());

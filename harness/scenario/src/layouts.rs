@@ -78,6 +78,18 @@ pub(crate) fn of(machine: &Machine, index: GpuIndex) -> Layouts {
     layouts
 }
 
+/// So many of the layouts: the first, the last, and what lies at even distances between them.
+pub(crate) fn spread(layouts: &[Layout], count: usize) -> Vec<Layout> {
+    let last = layouts.len().saturating_sub(1);
+    let steps = count.saturating_sub(1);
+    let mut chosen: Vec<usize> = (0..count)
+        .map(|at| (at * last).checked_div(steps).unwrap_or(0))
+        .collect();
+    chosen.dedup();
+    let layouts = chosen.into_iter().filter_map(|at| layouts.get(at));
+    layouts.cloned().collect()
+}
+
 /// Each layout with one partition less.
 fn less(layout: &Layout) -> impl Iterator<Item = Layout> + '_ {
     layout.keys().map(|profile| {
@@ -162,6 +174,19 @@ mod tests {
         assert!(maximal.contains(&"7x1g.5gb".to_owned()), "{maximal:?}");
         assert!(maximal.contains(&"7g.40gb".to_owned()), "{maximal:?}");
         assert!(!maximal.contains(&"4g.20gb + 4g.20gb".to_owned()));
+    }
+
+    #[test]
+    fn a_sample_is_spread_from_the_first_to_the_last() {
+        let layouts = layouts("A30-PCIE-24GB", true).maximal;
+        for count in 1..=layouts.len() {
+            let sample = spread(&layouts, count);
+            assert_eq!(sample.len(), count);
+            assert_eq!(sample.first(), layouts.first());
+            assert!(count == 1 || sample.last() == layouts.last());
+        }
+        assert_eq!(spread(&layouts, layouts.len() + 3), layouts);
+        assert_eq!(spread(&[], 2), []);
     }
 
     #[test]

@@ -57,6 +57,7 @@ pub use runner::{Launch, Options, Runner, Verdict};
 pub use source::{SourceError, SourceFile, is_manifest};
 pub use steps::registry;
 pub use testbed::{
-    CardState, ExecOutput, InstanceState, NodeCards, NodeEvent, NodeWish, Testbed, TestbedError,
+    ApiServerEvent, CardState, ExecOutput, InstanceState, NodeCards, NodeEvent, NodeWish, Testbed,
+    TestbedError,
 };
 pub use world::World;

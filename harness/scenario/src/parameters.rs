@@ -1,7 +1,7 @@
 //! The parameters that steps may have: a wide pattern, and a check that says what is allowed. A narrow pattern would
 //! turn a wrong value into an undefined step.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use cluster::MigStrategy;
@@ -69,6 +69,12 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
         pattern: "\"[^\"]*\"",
         about: "a MIG strategy of the device plugin, in quotes: none, single or mixed",
         check: strategy,
+    },
+    Parameter {
+        name: "gates",
+        pattern: "\"[^\"]*\"",
+        about: "feature gates of the DRA driver, in quotes, with commas, as `DynamicMIG=false, NVMLDeviceHealthCheck=true`",
+        check: |value| to_gates(value).map(drop),
     },
     Parameter {
         name: "resource",
@@ -205,6 +211,29 @@ pub(crate) fn to_duration(value: &str) -> Option<Duration> {
     Some(Duration::from_secs(seconds))
 }
 
+/// `DynamicMIG=false, TimeSlicingSettings=true` as a map.
+pub(crate) fn to_gates(value: &str) -> Result<BTreeMap<String, bool>, Wrong> {
+    let gate = |text: &&str| {
+        let (name, state) = text.split_once('=')?;
+        let fits = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric());
+        Some((name.to_owned(), state.parse().ok()?)).filter(|_| fits)
+    };
+    let all = list(value);
+    let gates: BTreeMap<String, bool> = all.iter().filter_map(gate).collect();
+    if gates.len() == all.len() {
+        return Ok(gates);
+    }
+    let odd = all.iter().find(|text| gate(text).is_none());
+    Err(Wrong {
+        message: match odd {
+            Some(odd) => format!("{odd:?} says nothing of a feature gate"),
+            None => format!("{value} names a feature gate twice"),
+        },
+        label: "must be NAME=true or NAME=false, each gate once".to_owned(),
+        help: "write it like `DynamicMIG=false`".to_owned(),
+    })
+}
+
 fn count(value: &str) -> Result<(), Wrong> {
     match value.parse::<u32>() {
         Ok(1..=10_000) => Ok(()),
@@ -337,5 +366,26 @@ fn duration(value: &str) -> Result<(), Wrong> {
             label: "must be 1 second to 60 minutes".to_owned(),
             help: "write `30 seconds` or `2 minutes`".to_owned(),
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn feature_gates_are_on_or_off_and_named_once() {
+        let two = to_gates("\"DynamicMIG=false, NVMLDeviceHealthCheck=true\"").expect("gates");
+        let wanted = [("DynamicMIG", false), ("NVMLDeviceHealthCheck", true)];
+        assert!(wanted.iter().all(|(name, on)| two.get(*name) == Some(on)));
+        for odd in [
+            "\"DynamicMIG\"",
+            "\"A=yes\"",
+            "\"A=true,A=false\"",
+            "\"=true\"",
+            "\"A=true,\"",
+        ] {
+            assert!(to_gates(odd).is_err(), "{odd}");
+        }
     }
 }

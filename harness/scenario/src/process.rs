@@ -8,14 +8,16 @@ use std::path::Path;
 use cluster::{NodeShape, Running};
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
-use gpu_model::{NodeSpec, PlanFile, Refusal};
+use gpu_model::{CiId, GiId, GpuIndex, Injection, NodeSpec, Op, PlanFile, Refusal};
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, AttachParams, AttachedProcess};
 use report::Environment;
 use tokio::io::AsyncReadExt;
 use tokio::sync::RwLock;
 
-use crate::testbed::{ExecOutput, NodeCards, NodeEvent, NodeWish, Testbed, TestbedError};
+use crate::testbed::{
+    ApiServerEvent, ExecOutput, NodeCards, NodeEvent, NodeWish, Testbed, TestbedError,
+};
 
 /// What `stop` does to the cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,6 +72,7 @@ impl ProcessCluster {
             mig: wish.mig,
             cut: wish.cut.clone(),
             offer: wish.offer,
+            driver_gates: wish.driver_gates.clone(),
         })
     }
 }
@@ -184,6 +187,9 @@ impl Testbed for ProcessCluster {
                 NodeEvent::DriverKilled => node.kill_driver().await,
                 NodeEvent::DriverRevived => node.revive_driver().await,
                 NodeEvent::DriverRestarted => node.restart_driver().await,
+                NodeEvent::DriverRegated(gates) => running.regate_driver(node.name(), &gates).await,
+                NodeEvent::Rebooted => running.reboot_node(node.name()).await,
+                NodeEvent::Xid { gpu, part, xid } => return strike(&node, gpu, part, xid),
                 NodeEvent::KubeletRestarted => node.restart_kubelet().await,
             };
             done.map_err(|error| wrapped(&error))
@@ -222,6 +228,19 @@ impl Testbed for ProcessCluster {
             };
             // What is wrong with a configuration is the scenario's fault, and the cluster goes on.
             done.map_err(|error| TestbedError::new(error.to_string()))
+        }
+        .boxed_local()
+    }
+
+    fn api_server(&self, event: ApiServerEvent) -> LocalBoxFuture<'_, Result<(), TestbedError>> {
+        async move {
+            let running = self.running.read().await;
+            let running = running.as_ref().ok_or_else(gone)?;
+            let done = match event {
+                ApiServerEvent::Killed => running.kill_api_server().await,
+                ApiServerEvent::Revived => running.revive_api_server().await,
+            };
+            done.map_err(|error| wrapped(&error))
         }
         .boxed_local()
     }
@@ -287,6 +306,30 @@ impl Testbed for ProcessCluster {
         }
         .boxed_local()
     }
+}
+
+/// Lets an Xid happen.
+fn strike(
+    node: &cluster::Node,
+    gpu: u32,
+    part: Option<(u32, u32)>,
+    xid: u32,
+) -> Result<(), TestbedError> {
+    let store = node.store().map_err(|error| wrapped(&error))?;
+    let real = store.real();
+    let what = Injection::Xid {
+        xid,
+        gi: part.map(|(gi, _)| GiId(gi)),
+        ci: part.map(|(_, ci)| CiId(ci)),
+    };
+    let done = store.update(|machine, _| {
+        let gpu = GpuIndex(gpu);
+        let (next, _) = machine.apply(Op::Inject { gpu, what }, machine.now(real))?;
+        Ok::<_, Refusal>((next, ()))
+    });
+    done.map_err(|error| {
+        TestbedError::new(format!("no Xid can happen on {}: {error}", node.name()))
+    })
 }
 
 /// Arms a plan of faults on the node's cards, or none.

@@ -20,7 +20,7 @@ use crate::plan::{Plan, PlannedScenario};
 use crate::registry::{Kind, Registry};
 use crate::steps::card::leftovers;
 use crate::steps::nodes_of;
-use crate::testbed::{NodeCards, NodeEvent, NodeWish, Testbed, TestbedError};
+use crate::testbed::{ApiServerEvent, NodeCards, NodeEvent, NodeWish, Testbed, TestbedError};
 use crate::wait::{Probe, in_vain, until};
 use crate::world::World;
 use crate::{evidence, picture};
@@ -132,7 +132,10 @@ impl Runner {
         let played = played.filter(|it| it.missing(gates, version).is_none());
         let of = |it: &PlannedScenario| {
             let by_tags: Vec<&'static str> = it.asks().components().collect();
-            let steps = it.bound.iter().filter_map(|(at, _)| self.registry.steps().get(*at));
+            let steps = it
+                .bound
+                .iter()
+                .filter_map(|(at, _)| self.registry.steps().get(*at));
             let by_steps: Vec<&'static str> = steps.flat_map(|def| def.needs).copied().collect();
             by_tags.into_iter().chain(by_steps)
         };
@@ -544,16 +547,30 @@ async fn teardown(
     world: &mut World,
     limit: Duration,
 ) -> Result<(), Failure> {
+    if std::mem::take(&mut world.without_api) {
+        let back = testbed.api_server(ApiServerEvent::Revived).await;
+        back.map_err(|error| Failure::new(error.message))?;
+    }
     // First, since a Deployment would make its pods anew and a taint would keep them away from whoever comes next.
     let mut first = world.take_all_back().await;
     first = first.and(world.end_schedulers().await);
     first = first.and(world.end_queues().await);
-    // Nothing can be cleaned up while calls go wrong or no driver is there.
-    let faulty = std::mem::take(&mut world.faulty).into_iter();
-    let driverless = std::mem::take(&mut world.driverless).into_iter();
-    let mended = faulty
-        .map(|node| (node, NodeEvent::FaultsCleared))
-        .chain(driverless.map(|node| (node, NodeEvent::DriverRevived)));
+    // Nothing can be cleaned up while calls go wrong, or the driver is not there or another one than before.
+    let mut mended: Vec<(String, NodeEvent)> = Vec::new();
+    for node in std::mem::take(&mut world.faulty) {
+        mended.push((node, NodeEvent::FaultsCleared));
+    }
+    let regated = std::mem::take(&mut world.regated);
+    for node in std::mem::take(&mut world.driverless) {
+        if !regated.contains(&node) {
+            mended.push((node, NodeEvent::DriverRevived));
+        }
+    }
+    for node in regated {
+        let wish = world.nodes.iter().find(|wish| wish.name == node);
+        let gates = wish.map(|wish| wish.driver_gates.clone());
+        mended.push((node, NodeEvent::DriverRegated(gates.unwrap_or_default())));
+    }
     for (node, event) in mended {
         let done = testbed.befall(&node, event).await;
         first = first.and(done.map_err(|error| Failure::new(error.message)));

@@ -1,10 +1,11 @@
 //! What scenarios need of a cluster. The real one is in `process`; the runner's own tests bring one of their own,
 //! in memory, that can also be wrong on purpose.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use futures::future::LocalBoxFuture;
-use gpu_model::PlanFile;
+use gpu_model::{ComputeMode, PlanFile, Timeslice};
 use report::Failure;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +24,9 @@ pub struct NodeWish {
     /// Who offers the cards to Kubernetes.
     #[serde(default)]
     pub offer: cluster::Offer,
+    /// Feature gates of the DRA driver, where they differ from those of the cluster.
+    #[serde(default)]
+    pub driver_gates: BTreeMap<String, bool>,
 }
 
 /// What NVML says on a node: the card itself, apart from everything that Kubernetes believes of it.
@@ -51,6 +55,12 @@ pub struct CardState {
     pub memory_slices: u32,
     /// GPU instances, by id.
     pub instances: Vec<InstanceState>,
+    /// How its time is cut between processes.
+    #[serde(default)]
+    pub timeslice: Timeslice,
+    /// Who may work on it.
+    #[serde(default)]
+    pub compute_mode: ComputeMode,
 }
 
 /// One GPU instance.
@@ -106,6 +116,8 @@ impl NodeCards {
                     mig: gpu.mig_current == gpu_model::MigMode::Enabled,
                     memory_slices: spec.mig.as_ref().map_or(0, |mig| mig.memory_slices.0),
                     instances: instances.collect(),
+                    timeslice: gpu.timeslice,
+                    compute_mode: gpu.compute_mode,
                 }
             })
             .collect();
@@ -129,8 +141,30 @@ pub enum NodeEvent {
     DriverRevived,
     /// The driver is ended and started again.
     DriverRestarted,
+    /// The driver is ended and started again with these feature gates instead of the cluster's.
+    DriverRegated(BTreeMap<String, bool>),
+    /// Everything on the node ends, and it boots again.
+    Rebooted,
+    /// An Xid happens on a card, or on a part of it.
+    Xid {
+        /// Index of the card.
+        gpu: u32,
+        /// The GPU instance and its compute instance.
+        part: Option<(u32, u32)>,
+        /// Its number.
+        xid: u32,
+    },
     /// The kubelet is ended and started again; pods go on meanwhile.
     KubeletRestarted,
+}
+
+/// What befalls the API server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ApiServerEvent {
+    /// It is killed and stays dead.
+    Killed,
+    /// It starts again, after it was killed, and is ready.
+    Revived,
 }
 
 /// What a program in a pod printed.
@@ -243,6 +277,9 @@ pub trait Testbed: Send + Sync {
                 .ok_or_else(|| TestbedError::new("this cluster has no Kueue"))
         })
     }
+
+    /// Lets something befall the API server, and returns when it is over.
+    fn api_server(&self, event: ApiServerEvent) -> LocalBoxFuture<'_, Result<(), TestbedError>>;
 
     /// Writes what is known below the API (component logs, driver state) into `folder`.
     fn evidence<'a>(&'a self, folder: &'a Path) -> LocalBoxFuture<'a, Result<(), TestbedError>>;

@@ -118,6 +118,10 @@ pub struct World {
     pub(crate) faulty: Vec<String>,
     /// Nodes whose driver is dead.
     pub(crate) driverless: Vec<String>,
+    /// Nodes whose driver has other feature gates than the node was made with.
+    pub(crate) regated: Vec<String>,
+    /// The API server is dead.
+    pub(crate) without_api: bool,
     /// What the API server said of a manifest that was tried.
     pub(crate) tried: Option<Result<(), String>>,
     /// Kueue, where a step has started it.
@@ -146,6 +150,8 @@ impl World {
             schedulers: Vec::new(),
             faulty: Vec::new(),
             driverless: Vec::new(),
+            regated: Vec::new(),
+            without_api: false,
             tried: None,
             queues: None,
             broken: RefCell::default(),

@@ -469,6 +469,24 @@ fn the_tear_down_revives_the_driver_and_goes_on_where_that_fails() {
 }
 
 #[test]
+fn the_tear_down_gives_the_driver_the_gates_that_its_node_was_made_with() {
+    let step =
+        "When the driver on the node is restarted with the feature gates \"DynamicMIG=false\"";
+    let feature = format!("{ONE}\n  Scenario: other gates\n    {step}\n    Then 1 pod runs\n");
+    let hollow = Hollow::new(Lie::Nothing);
+    let (end, _) = run(&text(&feature), &hollow, Options::default(), &never());
+    assert_eq!(end, RunEnd::Failed);
+    let gates = |gates: &[(&str, bool)]| {
+        let gates = gates.iter().map(|(name, on)| ((*name).to_owned(), *on));
+        NodeEvent::DriverRegated(gates.collect())
+    };
+    assert_eq!(
+        hollow.befallen(),
+        [gates(&[("DynamicMIG", false)]), gates(&[])]
+    );
+}
+
+#[test]
 fn what_is_not_deterministic_is_tried_and_never_red() {
     let feature = format!(
         "{ONE}\n  @nondeterministic\n  Scenario: racy\n    When a pod claims one \"1g.5gb\"\n    Then 1 pod runs\n"

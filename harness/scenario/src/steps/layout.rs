@@ -27,6 +27,13 @@ pub(super) fn register(steps: &mut Registry) {
         .example("Then every maximal layout of the card can be claimed, and nothing fits beside it")
         .timeout(long);
     steps
+        .add(Kind::Then, "{count} maximal layouts, spread evenly over all {count} of the card, can be claimed, and nothing fits beside them", |world, args| {
+            Box::pin(some(world, args))
+        })
+        .doc("The same for so many of them as a sample: the first, the last and what lies at even distances between, in the order of their names. The second number says how many there are, and must be right.")
+        .example("Then 12 maximal layouts, spread evenly over all 79 of the card, can be claimed, and nothing fits beside them")
+        .timeout(long);
+    steps
         .add(Kind::Then, "no layout beyond those of the card can be claimed", |world, args| Box::pin(beyond(world, args)))
         .doc("For each layout that does not fit although each with one partition less does, by the catalogue: a claim that asks for all of it waits on the empty card.")
         .example("Then no layout beyond those of the card can be claimed")
@@ -74,6 +81,26 @@ fn claim(layout: &Layout) -> Value {
 
 async fn maximal(world: &mut World, _: &Args) -> StepResult {
     let layouts = of(world)?.maximal;
+    claimed(world, &layouts).await
+}
+
+async fn some(world: &mut World, args: &Args) -> StepResult {
+    let layouts = of(world)?.maximal;
+    let [some, all] = args.counts()[..] else {
+        return Err(Failure::new("two numbers are needed"));
+    };
+    if layouts.len() != all {
+        return Err(
+            Failure::new("the card has another number of maximal layouts")
+                .versus(all.to_string(), layouts.len().to_string())
+                .help("they follow from the catalogue: write the number that it gives"),
+        );
+    }
+    claimed(world, &layouts::spread(&layouts, some)).await
+}
+
+/// Claims each layout at once, looks at the card, and lets a claim for any partition be refused beside it.
+async fn claimed(world: &mut World, layouts: &[Layout]) -> StepResult {
     let any = json!({ "requests": [{ "name": "any", "exactly": { "deviceClassName": "mig.nvidia.com" } }] });
     for (at, layout) in layouts.iter().enumerate() {
         let what = format!(

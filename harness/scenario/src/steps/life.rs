@@ -7,7 +7,7 @@ use report::Failure;
 
 use super::card::{leftovers, until_none};
 use crate::registry::{Args, BlockWish, Kind, Registry, StepResult};
-use crate::testbed::NodeEvent;
+use crate::testbed::{NodeEvent, NodeWish};
 use crate::wait::in_vain;
 use crate::world::{World, api};
 
@@ -100,18 +100,32 @@ async fn no_faults(world: &mut World, _: &Args) -> StepResult {
     change(world, &node, NodeEvent::FaultsCleared).await
 }
 
-async fn change(world: &mut World, node: &str, event: NodeEvent) -> StepResult {
+/// Lets something befall a node, and notes what the tear-down must mend.
+pub(super) async fn change(world: &mut World, node: &str, event: NodeEvent) -> StepResult {
     // Noted before: the tear-down must know of what was begun, too.
-    match event {
+    match &event {
         NodeEvent::FaultsArmed(_) => world.faulty.push(node.to_owned()),
         NodeEvent::DriverKilled => world.driverless.push(node.to_owned()),
+        NodeEvent::DriverRegated(_) => world.regated.push(node.to_owned()),
         _ => {}
     }
-    let lives = matches!(event, NodeEvent::DriverRevived | NodeEvent::DriverRestarted);
+    let gates = match &event {
+        NodeEvent::DriverRegated(gates) => Some(gates.clone()),
+        _ => None,
+    };
+    let lives = gates.is_some()
+        || matches!(
+            event,
+            NodeEvent::DriverRevived | NodeEvent::DriverRestarted | NodeEvent::Rebooted
+        );
     let done = world.testbed().befall(node, event).await;
     done.map_err(|error| Failure::new(error.message))?;
     if lives {
         world.driverless.retain(|it| it != node);
+    }
+    let made_with = |it: &&NodeWish| it.name == node && Some(&it.driver_gates) == gates.as_ref();
+    if world.nodes.iter().any(|it| made_with(&it)) {
+        world.regated.retain(|it| it != node);
     }
     Ok(())
 }

@@ -1,14 +1,22 @@
 //! Objects that a scenario writes out itself, in a file beside it or below the step, and what the API server says of them.
 
+use std::time::Duration;
+
 use report::Failure;
 
 use crate::registry::{Args, BlockWish, Kind, Registry, StepResult};
+use crate::wait::{Probe, in_vain};
 use crate::world::World;
 
 const CLAIM: &str = "When a pod claims:\n  \"\"\"\n  requests:\n  - name: gpu\n    exactly: {deviceClassName: gpu.nvidia.com}\n  \"\"\"";
 const BELOW: &str = "Given this manifest is applied:\n  \"\"\"\n  apiVersion: resource.k8s.io/v1\n  kind: DeviceClass\n  metadata: {name: any}\n  spec: {}\n  \"\"\"";
 const TRIED: &str = "When this manifest is tried:\n  \"\"\"\n  apiVersion: resource.k8s.io/v1\n  kind: DeviceClass\n  metadata: {name: Any}\n  spec: {}\n  \"\"\"";
 const NAMED: &str = "When pod \"large\" claims:\n  \"\"\"\n  requests:\n  - name: gpu\n    exactly: {deviceClassName: gpu.nvidia.com}\n  \"\"\"";
+
+const SOON: &str = "Then the API server soon refuses this manifest, saying \"time-slicing is not wished\":\n  \"\"\"\n  apiVersion: resource.k8s.io/v1\n  kind: DeviceClass\n  metadata: {name: sliced}\n  spec: {}\n  \"\"\"";
+
+/// How long a policy may take to be in force.
+const IN_FORCE: Duration = Duration::from_secs(20);
 
 pub(super) fn register(steps: &mut Registry) {
     steps
@@ -43,6 +51,12 @@ pub(super) fn register(steps: &mut Registry) {
         })
         .doc("The manifest that was tried last was accepted.")
         .example("Then the API server accepts it");
+    steps
+        .add(Kind::Then, "the API server soon refuses this manifest, saying {text}:", |world, args| Box::pin(soon_refused(world, args)))
+        .doc("A dry run of the first object below the step, again and again until the API server refuses it with this text: a policy that was just applied is in force a moment later. Nothing is created.")
+        .block(BlockWish::Manifest)
+        .example(SOON)
+        .timeout(Duration::from_secs(60));
     steps
         .add(Kind::When, "the {kind} {name} is deleted", |world, args| Box::pin(delete(world, args)))
         .doc("An object that a manifest of this scenario made is deleted. Does not wait for what follows from it.")
@@ -89,6 +103,28 @@ async fn refused(world: &mut World, args: &Args) -> StepResult {
         Ok(()) => Err(Failure::new("the API server has nothing against it")
             .versus(format!("a refusal that says {text:?}"), "it was accepted")),
     }
+}
+
+async fn soon_refused(world: &mut World, args: &Args) -> StepResult {
+    let (text, object) = (args.text("text"), args.objects.first());
+    let Some(object) = object else {
+        return Err(Failure::new("there is no object below the step"));
+    };
+    let result = world
+        .until(IN_FORCE, "the API server refuses it", async || {
+            Ok(match world.would_be_sent(object).await? {
+                Err(refusal) if refusal.contains(text) => Probe::Ready(()),
+                Err(refusal) => Probe::NotYet(refusal),
+                Ok(()) => Probe::NotYet("it would be accepted".to_owned()),
+            })
+        })
+        .await;
+    result.map_err(|failure| {
+        in_vain(failure, |seen| {
+            Failure::new("the API server does not refuse it so")
+                .versus(format!("a refusal that says {text:?}"), seen)
+        })
+    })
 }
 
 async fn accepted(world: &mut World, _: &Args) -> StepResult {

@@ -4,8 +4,11 @@
 
 pub(crate) mod card;
 pub(crate) mod catalogue;
+mod churn;
 mod device_plugin;
 mod gang;
+mod gates;
+mod health;
 mod layout;
 mod life;
 mod load;
@@ -14,8 +17,10 @@ mod misallocation;
 mod named;
 mod node;
 mod order;
+mod outage;
 mod pod;
 mod queue;
+mod sharing;
 mod status;
 
 use crate::registry::Registry;
@@ -36,6 +41,11 @@ pub fn registry() -> Registry {
     named::register(&mut steps);
     layout::register(&mut steps);
     life::register(&mut steps);
+    gates::register(&mut steps);
+    outage::register(&mut steps);
+    churn::register(&mut steps);
+    health::register(&mut steps);
+    sharing::register(&mut steps);
     status::register(&mut steps);
     misallocation::register(&mut steps);
     gang::register(&mut steps);

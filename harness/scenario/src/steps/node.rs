@@ -1,12 +1,13 @@
 //! Nodes and what they offer.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use cluster::{MigStrategy, Offer};
 use gpu_model::Catalog;
 use report::Failure;
 
-use super::device_plugin;
+use super::{device_plugin, gates};
 use crate::allocation::{Named, PublishedPool, named};
 use crate::registry::{Args, BlockWish, Kind, Registry, StepResult};
 use crate::testbed::NodeWish;
@@ -81,7 +82,7 @@ pub(crate) fn nodes_of(expression: &str, args: &Args) -> Option<Vec<NodeWish>> {
         PLAIN => Some(wish(args, false)),
         BESIDE => Some(two_models(args)),
         NODES => Some(table(args)),
-        other => device_plugin::nodes_of(other, args),
+        other => device_plugin::nodes_of(other, args).or_else(|| gates::nodes_of(other, args)),
     }
 }
 
@@ -92,6 +93,7 @@ pub(super) fn wish(args: &Args, mig: bool) -> Vec<NodeWish> {
         mig,
         cut: Vec::new(),
         offer: cluster::Offer::default(),
+        driver_gates: BTreeMap::new(),
     }]
 }
 
@@ -145,6 +147,7 @@ fn table(args: &Args) -> Vec<NodeWish> {
             mig: mig[at] == "on",
             cut: Vec::new(),
             offer: offer(&offers[at]),
+            driver_gates: BTreeMap::new(),
         });
     }
     nodes

@@ -15,7 +15,9 @@ use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use gpu_model::Machine;
 use report::{Environment, EnvironmentKind};
-use scenario::{Asks, ExecOutput, NodeCards, NodeEvent, NodeWish, Testbed, TestbedError};
+use scenario::{
+    ApiServerEvent, Asks, ExecOutput, NodeCards, NodeEvent, NodeWish, Testbed, TestbedError,
+};
 use serde_json::Value;
 
 /// How the hollow cluster is wrong.
@@ -192,6 +194,15 @@ impl Testbed for Hollow {
         async move {
             Err(TestbedError::new(format!(
                 "{node} is hollow: {event:?} is nothing to it"
+            )))
+        }
+        .boxed_local()
+    }
+
+    fn api_server(&self, event: ApiServerEvent) -> LocalBoxFuture<'_, Result<(), TestbedError>> {
+        async move {
+            Err(TestbedError::new(format!(
+                "an API server in memory: {event:?} is nothing to it"
             )))
         }
         .boxed_local()
