@@ -93,9 +93,6 @@ impl Running {
         self.init.start(launch).await?;
         let ready = waiter.until("Kueue's webhooks", LIMIT, async || {
             first_ended(&self.init.programs().await?, "", "while it started")?;
-            if !self.kueue_is_ready().await? {
-                return Ok(Look::NotYet("it says that it is not ready".into()));
-            }
             Ok(match self.kueue_answers().await {
                 Ok(()) => Look::Is(()),
                 Err(error) => Look::NotYet(error.to_string()),
@@ -246,17 +243,6 @@ impl Running {
     pub(crate) fn any(&self, api_version: &str, kind: &str) -> Result<Api<DynamicObject>> {
         let resource = resource(api_version, kind)?;
         Ok(Api::all_with(self.client.clone(), &resource))
-    }
-
-    /// What it says of itself: its webhooks listen.
-    async fn kueue_is_ready(&self) -> Result<bool> {
-        let busybox = path(self.programs().path("busybox")?);
-        let argv = ["wget", "-q", "-T", "2", "-O", "/dev/null"].map(str::to_owned);
-        let mut argv: Vec<String> = [busybox].into_iter().chain(argv).collect();
-        argv.push(format!("http://{HEALTH}/readyz"));
-        let limit = Duration::from_secs(5);
-        let asked = self.init.run(&argv, environment(), "", limit).await?;
-        Ok(asked.ok())
     }
 
     /// A flavor that nobody keeps passes through its webhook.
