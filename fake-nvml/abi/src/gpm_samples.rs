@@ -2,7 +2,7 @@
 //! Not the metrics, which compare two samples (`api::gpm`).
 //! Lives in the process that allocated it; ends with `nvmlGpmSampleFree` or with the process.
 
-use gpu_model::{GpuUuid, Now};
+use gpu_model::{GpuUuid, Now, Rate, Traffic};
 
 use crate::handle::{GpmSample, Named};
 use crate::lock::{AcrossFork, ForkLock};
@@ -22,6 +22,20 @@ pub(crate) struct Seen {
     pub(crate) compute: u32,
     /// Share of the time in which memory was used.
     pub(crate) memory: u32,
+    /// What moved.
+    pub(crate) traffic: Traffic,
+    /// The NVLinks that were up, a bit for each: what goes over NVLink is spread evenly over them.
+    pub(crate) links: u32,
+}
+
+impl Seen {
+    /// What goes over one link, in bytes a second, when so much goes over all together.
+    pub(crate) fn over(&self, link: u32, all: Rate) -> f64 {
+        match self.links.count_ones() {
+            up if self.links & (1 << link) != 0 => all.0 as f64 / f64::from(up),
+            _ => 0.0,
+        }
+    }
 }
 
 /// What was seen by each sample; nothing in one that was only allocated.

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use gpu_model::{
     Birth, CiId, ComputeInstance as CiState, GiId, GiProfile, Gpu, GpuIndex,
-    GpuInstance as GiState, GpuUuid, Machine, MigDevice, Minor, Now, Spec, Telemetry,
+    GpuInstance as GiState, GpuUuid, Machine, MigDevice, Minor, Moved, Now, Spec, Telemetry,
+    Traffic,
 };
 use gpu_store::Snapshot;
 
@@ -339,6 +340,16 @@ impl View {
         let state = self.state(gpu);
         let busy = state.busy(self.spec(gpu), Some(GiId(gi)), None, self.now());
         (busy.0, busy.of_memory().0)
+    }
+
+    /// What moves over the links of a GPU now, or (`gi`) what a GPU instance of it moves.
+    pub(crate) fn traffic(&self, gpu: &GpuView, gi: Option<u32>) -> Traffic {
+        Traffic::of(self.spec(gpu), self.state(gpu), gi.map(GiId), self.now())
+    }
+
+    /// What went over the links of a GPU up to now.
+    pub(crate) fn moved(&self, gpu: &GpuView) -> Moved {
+        self.state(gpu).moved(self.spec(gpu), self.now())
     }
 
     /// The GPU or MIG device of a handle; INVALID_ARGUMENT if there is none (any more), GPU_IS_LOST if it fell off the bus.

@@ -8,8 +8,8 @@ use std::process;
 
 use clap::{Args, Subcommand, ValueEnum};
 use gpu_model::{
-    CiId, GiId, GpuIndex, LoadId, Machine, MiB, Micros, NewLoad, Now, Pid, Process, ProcessKind,
-    Refusal, Scope, Shape,
+    CiId, Flow, GiId, GpuIndex, LoadId, Machine, MiB, Micros, NewLoad, Now, Pid, Process,
+    ProcessKind, Rate, Refusal, Scope, Shape, Traffic,
 };
 use gpu_store::Store;
 
@@ -67,6 +67,18 @@ struct Put {
     /// The same from a file: a time and a percentage per line (`30s 85`), `repeat` as the last line if it is to begin anew.
     #[arg(long, value_name = "FILE")]
     curve: Option<PathBuf>,
+    /// What it sends over PCI Express at its busiest: 500MB/s, 1.5GB/s, 2GiB/s.
+    #[arg(long, value_name = "RATE", default_value_t)]
+    pcie_tx: Rate,
+    /// What it receives over PCI Express at its busiest.
+    #[arg(long, value_name = "RATE", default_value_t)]
+    pcie_rx: Rate,
+    /// What it sends over NVLink at its busiest, over all links together.
+    #[arg(long, value_name = "RATE", default_value_t)]
+    nvlink_tx: Rate,
+    /// What it receives over NVLink at its busiest.
+    #[arg(long, value_name = "RATE", default_value_t)]
+    nvlink_rx: Rate,
     /// Begin so much later.
     #[arg(long = "in", value_name = "TIME")]
     later: Option<Micros>,
@@ -154,6 +166,7 @@ impl Put {
                 process: process.clone(),
                 memory: MiB(self.memory),
                 shape: shape.clone(),
+                traffic: self.traffic(),
                 since: Some(since),
                 until: self.lasts.map(|lasts| Now(since.0.saturating_add(lasts.0))),
             };
@@ -193,6 +206,14 @@ impl Put {
                 ci: self.ci.map(CiId),
             },
         })
+    }
+
+    fn traffic(&self) -> Traffic {
+        let flow = |sent, received| Flow { sent, received };
+        Traffic {
+            pcie: flow(self.pcie_tx, self.pcie_rx),
+            nvlink: flow(self.nvlink_tx, self.nvlink_rx),
+        }
     }
 
     fn shape(&self) -> Result<Shape, Error> {
@@ -271,14 +292,25 @@ fn list(store: &Store) -> Result<(), Error> {
                 },
             );
             println!(
-                "load {}  {}  {process}  {}  {state}",
+                "load {}  {}  {process}  {}  {state}{}",
                 load.id,
                 load.scope(gpu.index),
-                load.memory
+                load.memory,
+                links(&load.traffic)
             );
         }
     }
     Ok(())
+}
+
+/// What a load moves at its busiest, where it moves anything.
+fn links(traffic: &Traffic) -> String {
+    let flows = [("PCIe", traffic.pcie), ("NVLink", traffic.nvlink)];
+    flows
+        .into_iter()
+        .filter(|(_, flow)| !flow.is_none())
+        .map(|(name, flow)| format!("  {name} {} out {} in", flow.sent, flow.received))
+        .collect()
 }
 
 #[cfg(test)]

@@ -172,6 +172,7 @@ fn processes_of_a_card_and_of_partitions() {
             }),
             memory: MiB(700),
             shape: Shape::constant(Shape::FULL / 2),
+            traffic: gpu_model::Traffic::default(),
             since: None,
             until: None,
         };

@@ -26,6 +26,7 @@ mod node_spec;
 mod op;
 mod power;
 mod query;
+mod rate;
 mod refusal;
 mod schedule;
 mod span;
@@ -53,7 +54,10 @@ pub use health::{
 pub use ids::{
     Birth, CiId, GiId, GpuIndex, GpuUuid, MachineId, MigUuid, Minor, PciAddress, Pid, ProfileId,
 };
-pub use load::{CurveError, Load, LoadId, NewLoad, Point, Process, ProcessKind, Shape, ShapeError};
+pub use load::{
+    CurveError, Flow, Load, LoadId, Moved, NewLoad, Point, Process, ProcessKind, Shape, ShapeError,
+    Traffic,
+};
 pub use machine::{
     ComputeInstance, ComputeMode, Gpu, GpuInstance, Machine, MigMode, Options, Quirks, Timeslice,
 };
@@ -61,6 +65,7 @@ pub use node_spec::{NodeSpec, NodeSpecError};
 pub use op::{Injection, Op, Outcome};
 pub use power::Energy;
 pub use query::{BadProfileIndex, MigDevice};
+pub use rate::{BadRate, Rate};
 pub use refusal::Refusal;
 pub use schedule::Scheduled;
 pub use span::{BadMicros, Micros};

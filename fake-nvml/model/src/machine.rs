@@ -9,7 +9,7 @@ use crate::{
     fault::FaultPlan,
     health::Health,
     ids::{Birth, CiId, GiId, GpuIndex, GpuUuid, MachineId, MigUuid, Minor, PciAddress, ProfileId},
-    load::Load,
+    load::{Counted, Load},
     power::Energy,
     refusal::Refusal,
     schedule::Scheduled,
@@ -94,6 +94,8 @@ pub struct Gpu {
     pub loads: Vec<Load>,
     /// Energy used.
     pub(crate) energy: Energy,
+    /// What went over its links.
+    pub(crate) moved: Counted,
     /// How long clocks have been held down.
     pub(crate) held: Held,
     /// Clocks, accounting and draining.
@@ -338,6 +340,7 @@ fn boot(index: usize, total: usize, model: usize, spec: &Spec, options: &Options
         health: Health::default(),
         loads: Vec::new(),
         energy: Energy::from(Now(0)),
+        moved: Counted::default(),
         held: Held::default(),
         chosen: Chosen::default(),
         quirks: options.quirks,
@@ -382,6 +385,28 @@ impl Gpu {
     pub fn memory_used_in(&self, gi: GiId, now: Now) -> MiB {
         let within = self.running(now).filter(|load| load.gi == Some(gi));
         MiB(within.map(|load| load.memory.0).sum())
+    }
+
+    /// The parts of a time in each of which the same loads run, from moment to moment.
+    pub(crate) fn phases(&self, from: Now, to: Now) -> Vec<(Now, Now)> {
+        if to <= from {
+            return Vec::new();
+        }
+        let mut moments: Vec<Now> = self
+            .loads
+            .iter()
+            .flat_map(|load| [Some(load.since), load.until])
+            .flatten()
+            .filter(|&at| from < at && at < to)
+            .chain([from, to])
+            .collect();
+        moments.sort_unstable();
+        moments.dedup();
+        moments
+            .iter()
+            .copied()
+            .zip(moments.iter().copied().skip(1))
+            .collect()
     }
 
     /// The loads that run at `now`.

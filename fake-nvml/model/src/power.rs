@@ -74,19 +74,9 @@ fn nanojoules(spec: &Spec, gpu: &Gpu, now: Now) -> u128 {
         return nanojoules;
     }
     let time = u128::from(now.since(since));
-    let mut moments: Vec<Now> = gpu
-        .loads
-        .iter()
-        .flat_map(|load| [Some(load.since), load.until])
-        .flatten()
-        .filter(|&at| since < at && at < now)
-        .chain([since, now])
-        .collect();
-    moments.sort_unstable();
-    moments.dedup();
-    let busy: u128 = moments
-        .windows(2)
-        .filter_map(|pair| Some(busy_area(spec, gpu, *pair.first()?, *pair.last()?)))
+    let phases = gpu.phases(since, now).into_iter();
+    let busy: u128 = phases
+        .map(|(from, to)| busy_area(spec, gpu, from, to))
         .sum();
     // Milliwatts times microseconds are nanojoules.
     let steady = u128::from(range.idle) * time + u128::from(range.span) * busy / BUSY_MICRO;

@@ -65,6 +65,19 @@ pub enum Refusal {
         /// What there is.
         total: MiB,
     },
+    /// Nothing moves over such a link there.
+    #[error(
+        "{scope} reaches nothing over {bus}{}",
+        match *.has { true => ": instances of a card in MIG mode do not, leave it out", false => ": the card has none, leave it out" }
+    )]
+    NoSuchBus {
+        /// Where.
+        scope: Scope,
+        /// What was to be used: `NVLink` or `PCI Express`.
+        bus: &'static str,
+        /// Whether the card has it.
+        has: bool,
+    },
     /// In MIG mode work runs on instances only.
     #[error(
         "MIG mode of GPU {gpu} is Enabled, so work runs on its instances: name one (--gi, --ci, or the UUID of a MIG device)"
@@ -264,6 +277,7 @@ impl Refusal {
             Self::NoMig { .. }
             | Self::MigOff { .. }
             | Self::NotSupported { .. }
+            | Self::NoSuchBus { .. }
             | Self::NeedsInstance { .. } => Code::NotSupported,
             Self::NoRoom { .. }
             | Self::InstanceLimit { .. }

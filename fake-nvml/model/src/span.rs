@@ -31,31 +31,26 @@ impl FromStr for Micros {
     type Err = BadMicros;
 
     fn from_str(text: &str) -> Result<Self, BadMicros> {
-        let bad = || BadMicros {
+        number(text, &UNITS).map(Self).ok_or_else(|| BadMicros {
             given: text.to_owned(),
-        };
-        let end = text
-            .find(|c: char| c.is_ascii_alphabetic())
-            .ok_or_else(bad)?;
-        let (number, unit) = text.split_at(end);
-        let (_, factor) = UNITS
-            .iter()
-            .find(|(name, _)| *name == unit)
-            .ok_or_else(bad)?;
-        let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
-        let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-        if !digits(whole) || !digits(fraction) || fraction.len() > 9 {
-            return Err(bad());
-        }
-        let whole: u64 = whole.parse().map_err(|_| bad())?;
-        let part: u64 = fraction.parse().map_err(|_| bad())?;
-        let part = part * factor / 10u64.pow(u32::try_from(fraction.len()).unwrap_or(9));
-        whole
-            .checked_mul(*factor)
-            .and_then(|whole| whole.checked_add(part))
-            .map(Self)
-            .ok_or_else(bad)
+        })
     }
+}
+
+/// A number with a unit, `1.5s`, in the smallest unit; `None` for what is none, has no such unit or is too large.
+pub(crate) fn number(text: &str, units: &[(&str, u64)]) -> Option<u64> {
+    let end = text.find(|c: char| c.is_ascii_alphabetic())?;
+    let (number, unit) = text.split_at(end);
+    let (_, factor) = units.iter().find(|(name, _)| *name == unit)?;
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    if !digits(whole) || !digits(fraction) || fraction.len() > 9 {
+        return None;
+    }
+    let whole: u64 = whole.parse().ok()?;
+    let part: u64 = fraction.parse().ok()?;
+    let part = part.checked_mul(*factor)? / 10u64.pow(u32::try_from(fraction.len()).ok()?);
+    whole.checked_mul(*factor)?.checked_add(part)
 }
 
 impl fmt::Display for Micros {

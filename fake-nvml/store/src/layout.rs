@@ -4,7 +4,7 @@
 
 /// The format that this program writes. Raise it with every change of this layout or of any type inside
 /// [`gpu_model::Machine`]; the test `format_is_raised_when_the_state_changes` tells when.
-pub const FORMAT: u32 = 6;
+pub const FORMAT: u32 = 7;
 
 /// The first eight bytes.
 pub(crate) const MAGIC: [u8; 8] = *b"FAKEGPU\0";

@@ -62,6 +62,7 @@ fn work(store: &Store, pid: u32) {
         }),
         memory: MiB(77),
         shape: Shape::constant(5_000),
+        traffic: gpu_model::Traffic::default(),
         since: None,
         until: None,
     };
@@ -288,6 +289,7 @@ fn loaded(machine: Machine, scope: Scope) -> Machine {
         }),
         memory: MiB(1),
         shape: Shape::square(1_000, 9_000, 60_000_000, 20_000_000),
+        traffic: gpu_model::Traffic::default(),
         since: None,
         until: None,
     };

@@ -143,6 +143,7 @@ impl Node {
                 }),
                 memory: MiB(gib * 1024),
                 shape: gpu_model::Shape::constant(percent * (gpu_model::Shape::FULL / 100)),
+                traffic: gpu_model::Traffic::default(),
                 since: None,
                 until: None,
             };

@@ -1,12 +1,13 @@
 //! Performance metrics (GPM): compared samples, on Hopper and newer.
 //! Not utilisation as monitors have it (`monitors`).
 //! From the load in the state. Of what kernels do inside the multiprocessors a load says nothing: those metrics are NOT_SUPPORTED.
-//! Engines and links that no load uses read 0.
+//! Engines, which no load uses, read 0.
 
 use core::ffi::{CStr, c_char};
 
-use gpu_model::Architecture;
+use gpu_model::{Architecture, Rate, Traffic};
 
+use super::nvlink;
 use crate::gpm_samples::{self, Seen};
 use crate::handle::{Device, GpmSample};
 use crate::macros::api;
@@ -19,6 +20,8 @@ use crate::view::{GpuView, View};
 const VERSION: u32 = 1;
 /// Above the last metric of any header (`NVML_GPM_METRIC_MAX`).
 const METRICS: u32 = 477;
+/// Bytes of one MiB.
+const MIB: f64 = (1 << 20) as f64;
 
 fn supported(view: &View, gpu: &GpuView) -> bool {
     view.spec(gpu).architecture >= Architecture::Hopper
@@ -44,6 +47,16 @@ struct Known {
 /// The metric of an id between two samples; INVALID_ARGUMENT for an id that no header has.
 fn metric(id: u32, from: &Seen, to: &Seen) -> Result<Known> {
     let mean = |one: u32, other: u32| f64::from(one + other) / 2.0;
+    let rate = |short, long, both: f64| Known {
+        short,
+        long,
+        unit: c"MiB/s",
+        value: both / 2.0 / MIB,
+    };
+    let moves = |short, long, of: &dyn Fn(&Traffic) -> Rate| {
+        let both = [from, to].map(|seen| of(&seen.traffic).0 as f64);
+        Ok(rate(short, long, both.iter().sum()))
+    };
     let share = |short, long, value| {
         Ok(Known {
             short,
@@ -68,23 +81,35 @@ fn metric(id: u32, from: &Seen, to: &Seen) -> Result<Known> {
             c"DRAM Bandwidth Utilization",
             mean(from.memory, to.memory),
         ),
-        20 | 21 => Ok(Known {
-            short: c"PCIE",
-            long: c"PCIe Traffic",
-            unit: c"MiB/s",
-            value: 0.0,
-        }),
+        20 => moves(c"PCIE_TX", c"PCIe Traffic Sent", &|it| it.pcie.sent),
+        21 => moves(c"PCIE_RX", c"PCIe Traffic Received", &|it| it.pcie.received),
         // Video decoders 30-37, JPEG decoders 40-47, optical flow 50-51: nobody uses them.
         30..=37 => share(c"NVDEC_UTIL", c"NVDEC Utilization", 0.0),
         40..=47 => share(c"NVJPG_UTIL", c"NVJPG Utilization", 0.0),
         50 | 51 => share(c"NVOFA_UTIL", c"NVOFA Utilization", 0.0),
-        // NVLink: all links, then link by link.
-        60..=97 => Ok(Known {
-            short: c"NVLINK",
-            long: c"NvLink Traffic",
-            unit: c"MiB/s",
-            value: 0.0,
+        // NVLink: all links, then link by link; received before sent.
+        60 => moves(c"NVLINK_RX", c"NvLink Traffic Received", &|it| {
+            it.nvlink.received
         }),
+        61 => moves(c"NVLINK_TX", c"NvLink Traffic Sent", &|it| it.nvlink.sent),
+        62..=97 => {
+            let link = (id - 62) / 2;
+            let over = |seen: &Seen, rate: Rate| seen.over(link, rate);
+            let received = id % 2 == 0;
+            let of = |seen: &Seen| {
+                let flow = seen.traffic.nvlink;
+                over(seen, if received { flow.received } else { flow.sent })
+            };
+            Ok(rate(
+                if received {
+                    c"NVLINK_LINK_RX"
+                } else {
+                    c"NVLINK_LINK_TX"
+                },
+                c"NvLink Traffic of a Link",
+                of(from) + of(to),
+            ))
+        }
         0 | METRICS.. => Err(Status::InvalidArgument),
         _ => Err(Status::NotSupported),
     }
@@ -114,6 +139,8 @@ fn sample(device: Device, gi: Option<u32>, sample: GpmSample) -> Result {
             at: view.now(),
             compute,
             memory,
+            traffic: view.traffic(gpu, gi),
+            links: nvlink::up(&view, gpu),
         },
     )
 }

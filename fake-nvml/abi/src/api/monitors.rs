@@ -287,13 +287,17 @@ api! {
         speed.put(lane_speed(pcie(view, device)?.generation).ok_or(Status::NotSupported)?)
     }
 
-    /// KB/s sent (0) or received (1) over PCI Express: nothing moves.
+    /// KB/s sent (0) or received (1) over PCI Express, by the loads that say so.
     view fn nvmlDeviceGetPcieThroughput(device: Device, counter: u32, out: Out<u32>) |view| {
         pcie(view, device)?;
-        if counter > 1 {
-            return Err(Status::InvalidArgument);
-        }
-        out.put(0)
+        out.check()?;
+        let flow = view.traffic(view.whole(device)?, None).pcie;
+        let rate = match counter {
+            0 => flow.sent,
+            1 => flow.received,
+            _ => return Err(Status::InvalidArgument),
+        };
+        out.put(u32::try_from(rate.0 / 1_000).unwrap_or(u32::MAX))
     }
 
     /// No packet was ever replayed.

@@ -44,6 +44,12 @@ pub(super) fn is_up(view: &View, gpu: &GpuView, link: u32) -> bool {
     nvlink.is_some_and(|nvlink| link < nvlink.links) && view.state(gpu).health.link_up(link)
 }
 
+/// The links of a card that are up, a bit for each.
+pub(super) fn up(view: &View, gpu: &GpuView) -> u32 {
+    let up = (0..MAX_LINKS).filter(|&link| is_up(view, gpu, link));
+    up.fold(0, |links, link| links | 1 << link)
+}
+
 /// A link that is up; NOT_SUPPORTED if it is down, as of what lies behind it nothing is known then.
 fn active(view: &View, device: Device, link: u32) -> Result<(&GpuView, &NvLink)> {
     let found = link_of(view, device, link)?;

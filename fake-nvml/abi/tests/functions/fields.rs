@@ -6,7 +6,7 @@ use crate::support::{Node, Nvml, call};
 use crate::{CARDS, INVALID, NOT_SUPPORTED, OK};
 
 /// Type and value of a field, or its code.
-fn field(nvml: &Nvml, index: u32, id: u32, scope: u32) -> Result<(u32, u64), u32> {
+pub(crate) fn field(nvml: &Nvml, index: u32, id: u32, scope: u32) -> Result<(u32, u64), u32> {
     // SAFETY: a plain struct, for which zeros are valid.
     let mut value: nvmlFieldValue_t = unsafe { core::mem::zeroed() };
     (value.fieldId, value.scopeId) = (id, scope);
@@ -23,9 +23,9 @@ fn field(nvml: &Nvml, index: u32, id: u32, scope: u32) -> Result<(u32, u64), u32
 }
 
 const INT: u32 = 1;
-const LONG: u32 = 3;
+pub(crate) const LONG: u32 = 3;
 const SIGNED: u32 = 5;
-const ALL: u32 = u32::MAX;
+pub(crate) const ALL: u32 = u32::MAX;
 
 #[test]
 fn fields_of_links_know_how_many_there_are() {

@@ -15,6 +15,7 @@ mod retirement;
 mod samples;
 mod system;
 mod topology;
+mod traffic;
 mod vgpu;
 
 /// Return codes, as the tests compare them.

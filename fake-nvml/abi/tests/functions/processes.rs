@@ -3,7 +3,7 @@
 use std::ptr::null_mut;
 
 use gpu_model::{
-    GpuIndex, MiB, NewLoad, Now, Op, Outcome, Pid, Process, ProcessKind, Scope, Shape,
+    GpuIndex, MiB, NewLoad, Now, Op, Outcome, Pid, Process, ProcessKind, Scope, Shape, Traffic,
 };
 use gpu_store::Store;
 use nvml_wrapper_sys::bindings as sys;
@@ -24,6 +24,7 @@ fn put(store: &Store, scope: Scope, pid: u32, kind: ProcessKind, memory: u64) {
         process: Some(process),
         memory: MiB(memory),
         shape: Shape::constant(5_000),
+        traffic: Traffic::default(),
         since: None,
         until: None,
     };

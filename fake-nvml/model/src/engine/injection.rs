@@ -129,6 +129,8 @@ impl Machine {
                         count,
                     });
                 }
+                // What goes over which link depends on it.
+                self.settle(index, now)?;
                 let down = &mut self.gpu_mut(index)?.health.links_down;
                 *down = if up {
                     *down & !(1 << link)

@@ -4,7 +4,7 @@
 use crate::{
     clients::{Client, Clients, Scope},
     ids::{GiId, GpuIndex},
-    load::{Load, LoadId, NewLoad, Shape},
+    load::{Load, LoadId, NewLoad, Shape, Traffic},
     machine::{Gpu, Machine, MigMode},
     refusal::Refusal,
     spec::Spec,
@@ -24,6 +24,7 @@ impl Machine {
         if load.scope.gi.is_none() && gpu.mig_current == MigMode::Enabled {
             return Err(Refusal::NeedsInstance { gpu: index });
         }
+        reaches(spec, load.scope, &load.traffic)?;
         let since = load.since.unwrap_or(now);
         fits(spec, gpu, load.scope, load.memory, now)?;
         machine.settle(index, now)?;
@@ -38,6 +39,7 @@ impl Machine {
             process: load.process,
             memory: load.memory,
             shape: load.shape,
+            traffic: load.traffic,
             since,
             until: load.until,
         });
@@ -169,6 +171,17 @@ fn fits(spec: &Spec, gpu: &Gpu, scope: Scope, asked: MiB, now: Now) -> Result<()
     Ok(())
 }
 
+/// Whether the card has the links that a load wants to use. NVLink is of the whole card: in MIG mode it carries nothing.
+fn reaches(spec: &Spec, scope: Scope, traffic: &Traffic) -> Result<(), Refusal> {
+    let refused = |bus, has| Err(Refusal::NoSuchBus { scope, bus, has });
+    match spec.nvlink.is_some() {
+        false if !traffic.nvlink.is_none() => refused("NVLink", false),
+        true if !traffic.nvlink.is_none() && scope.gi.is_some() => refused("NVLink", true),
+        _ if !traffic.pcie.is_none() && spec.pcie.is_none() => refused("PCI Express", false),
+        _ => Ok(()),
+    }
+}
+
 /// The load without a process on a card or a GPU instance, as a new state.
 pub(super) fn anonymous(
     machine: &mut Machine,
@@ -200,6 +213,7 @@ pub(super) fn anonymous(
             process: None,
             memory,
             shape: Shape::constant(compute.0.min(100) * 100),
+            traffic: Traffic::default(),
             since: now,
             until: None,
         });

@@ -140,10 +140,12 @@ impl Machine {
         }
     }
 
-    /// Counts the energy of a GPU up to `now`, before something changes that it follows from.
+    /// Counts the energy and the traffic of a GPU up to `now`, before something changes that they follow from.
     fn settle(&mut self, index: GpuIndex, now: Now) -> Result<(), Refusal> {
         let spec = self.spec(self.gpu(index)?).clone();
-        power::settle(&spec, self.gpu_mut(index)?, now, now);
+        let gpu = self.gpu_mut(index)?;
+        power::settle(&spec, gpu, now, now);
+        gpu.settle_moved(&spec, now, now);
         Ok(())
     }
 

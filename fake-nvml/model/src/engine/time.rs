@@ -60,6 +60,7 @@ impl Machine {
             for gpu in &mut machine.gpus {
                 if let Some(spec) = usize::try_from(gpu.model).ok().and_then(|i| specs.get(i)) {
                     power::settle(spec, gpu, old, new);
+                    gpu.settle_moved(spec, old, new);
                 }
                 gpu.settle_held(old, new);
                 for load in gpu.loads.iter_mut().filter(|load| load.runs(old)) {

@@ -1,13 +1,16 @@
-//! The work on a card: processes, their memory, their use of the card over time.
+//! The work on a card: processes, their memory, their use of the card and its links over time.
 //! Not here: what a card shows of it (`telemetry`), the list of loads that a card has (`Gpu::loads`).
 //! Loads are put in place from outside (`fakegpu load`, pods' annotations, `Injection::Load`).
 mod curve;
 mod shape;
 mod share;
+mod traffic;
 
 pub use curve::CurveError;
 pub use shape::{Point, Shape, ShapeError};
 pub(crate) use share::{BUSY_MICRO, SCALED_PERCENT, busy_area, scaled, shares};
+pub(crate) use traffic::Counted;
+pub use traffic::{Flow, Moved, Traffic};
 
 use crate::{
     clients::Scope,
@@ -38,6 +41,8 @@ pub struct NewLoad {
     pub memory: MiB,
     /// Use over time since it begins, as a share of its scope.
     pub shape: Shape,
+    /// What it moves over the card's links at its busiest.
+    pub traffic: Traffic,
     /// When it begins; `None` is now.
     pub since: Option<Now>,
     /// When it is over; `None` is when it is removed.
@@ -59,6 +64,8 @@ pub struct Load {
     pub memory: MiB,
     /// Use over time since it began.
     pub shape: Shape,
+    /// What it moves over the card's links at its busiest.
+    pub traffic: Traffic,
     /// When it began, or will.
     pub since: Now,
     /// When it is over.

@@ -1,5 +1,5 @@
 //! A pod's annotation becomes load on the cards that its container was given, as long as the container runs:
-//! `fakegpu.sliceproof/load: "utilization=80,memory=2GiB"`.
+//! `fakegpu.sliceproof/load: "utilization=80,memory=2GiB"`; what it moves over links is said by `pcie-tx=1GB/s` and its like.
 //!
 //! Not a benchmark: nothing computes, NVML only says so. containerd hands the annotation on (its `pod_annotations`), the devices
 //! stand in the bundle, and the load goes into the node's state file under the process id that the container's first process
@@ -8,7 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use gpu_model::{
-    CiId, GiId, Machine, MiB, MigMode, NewLoad, Now, Pid, Process, ProcessKind, Scope, Shape, caps,
+    BadRate, CiId, GiId, Machine, MiB, MigMode, NewLoad, Now, Pid, Process, ProcessKind, Scope,
+    Shape, Traffic, caps,
 };
 use gpu_store::Store;
 use serde_json::Value;
@@ -21,13 +22,18 @@ pub const ANNOTATION: &str = "fakegpu.sliceproof/load";
 /// The annotation by which containerd tells a pod's sandbox from its containers.
 const CONTAINER_TYPE: &str = "io.kubernetes.cri.container-type";
 
+/// What an annotation can say.
+const NAMES: &str = "utilization, memory, pcie-tx, pcie-rx, nvlink-tx, nvlink-rx";
+
 /// What a container does to each of its devices.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Wish {
     /// How busy it keeps the device, in hundredths of a percent.
     level: u32,
     /// Memory that it holds.
     memory: MiB,
+    /// What it moves over PCI Express and NVLink.
+    traffic: Traffic,
 }
 
 /// Reads the annotation of a bundle, where it has one. A pod's sandbox has its pod's annotations and no device: its containers
@@ -51,43 +57,48 @@ pub(super) fn wish(spec: &Value) -> Result<Option<Wish>, Error> {
 }
 
 fn parse(text: &str) -> Result<Wish, String> {
-    let (mut level, mut memory) = (None, None);
+    let mut wish = Wish::default();
+    let mut said = Vec::new();
     for part in text.split(',').map(str::trim) {
         let (name, value) = part
             .split_once('=')
             .ok_or_else(|| format!("{part:?} is no NAME=VALUE"))?;
-        let slot_taken = match name {
+        let rate = || {
+            value
+                .parse()
+                .map_err(|error: BadRate| format!("{name}: {error}"))
+        };
+        match name {
             "utilization" => {
-                let percent = Shape::level_of(value.trim_end_matches('%')).ok_or_else(|| {
+                wish.level = Shape::level_of(value.trim_end_matches('%')).ok_or_else(|| {
                     format!("utilization is a percentage from 0 to 100, not {value:?}")
                 })?;
-                level.replace(percent).is_some()
             }
             "memory" => {
-                let size = value
-                    .strip_suffix("GiB")
-                    .map(|number| (number, 1024))
-                    .or_else(|| value.strip_suffix("MiB").map(|number| (number, 1)))
-                    .and_then(|(number, unit)| number.parse::<u64>().ok()?.checked_mul(unit))
-                    .ok_or_else(|| {
-                        format!("memory is a whole number of MiB or GiB, not {value:?}")
-                    })?;
-                memory.replace(MiB(size)).is_some()
+                wish.memory = memory(value).ok_or_else(|| {
+                    format!("memory is a whole number of MiB or GiB, not {value:?}")
+                })?;
             }
+            "pcie-tx" => wish.traffic.pcie.sent = rate()?,
+            "pcie-rx" => wish.traffic.pcie.received = rate()?,
+            "nvlink-tx" => wish.traffic.nvlink.sent = rate()?,
+            "nvlink-rx" => wish.traffic.nvlink.received = rate()?,
             other => {
-                return Err(format!(
-                    "{other:?} is not known; utilization and memory are"
-                ));
+                return Err(format!("{other:?} is not known; these are: {NAMES}"));
             }
-        };
-        if slot_taken {
+        }
+        if said.contains(&name) {
             return Err(format!("{name} is said twice"));
         }
+        said.push(name);
     }
-    Ok(Wish {
-        level: level.unwrap_or(0),
-        memory: memory.unwrap_or(MiB(0)),
-    })
+    Ok(wish)
+}
+
+fn memory(text: &str) -> Option<MiB> {
+    let in_gib = text.strip_suffix("GiB").map(|number| (number, 1024));
+    let (number, unit) = in_gib.or_else(|| Some((text.strip_suffix("MiB")?, 1)))?;
+    Some(MiB(number.parse::<u64>().ok()?.checked_mul(unit)?))
 }
 
 /// Puts the load of a container that is about to start on its devices. One without an annotation or without a fake GPU has none.
@@ -134,6 +145,7 @@ pub(super) fn begin(state_file: &Path, container: &Path) -> Result<(), Error> {
                     process: Some(process.clone()),
                     memory: wish.memory,
                     shape: Shape::constant(wish.level),
+                    traffic: wish.traffic,
                     since: None,
                     until: None,
                 };
@@ -244,6 +256,7 @@ fn scopes(machine: &Machine, devices: &Devices) -> Vec<Scope> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gpu_model::{Flow, Rate};
     use serde_json::json;
 
     #[test]
@@ -253,14 +266,30 @@ mod tests {
             read("utilization=80, memory=2GiB").expect("good"),
             Some(Wish {
                 level: 8_000,
-                memory: MiB(2048)
+                memory: MiB(2048),
+                ..Wish::default()
             })
         );
         assert_eq!(
             read("memory=512MiB").expect("good"),
             Some(Wish {
-                level: 0,
-                memory: MiB(512)
+                memory: MiB(512),
+                ..Wish::default()
+            })
+        );
+        let flow = |sent, received| Flow {
+            sent: Rate(sent),
+            received: Rate(received),
+        };
+        let traffic = Traffic {
+            pcie: flow(1_500_000_000, 0),
+            nvlink: flow(0, 2 << 30),
+        };
+        assert_eq!(
+            read("pcie-tx=1.5GB/s,nvlink-rx=2GiB/s").expect("good"),
+            Some(Wish {
+                traffic,
+                ..Wish::default()
             })
         );
         assert_eq!(wish(&json!({})).expect("good"), None);
@@ -271,6 +300,7 @@ mod tests {
             ("memory=2GB", "MiB or GiB, not \"2GB\""),
             ("memory=99999999999999999999GiB", "MiB or GiB"),
             ("power=3", "\"power\" is not known"),
+            ("pcie-tx=fast", "pcie-tx: `fast` is no rate"),
             ("utilization", "no NAME=VALUE"),
             ("memory=1GiB,memory=2GiB", "said twice"),
             ("", "no NAME=VALUE"),

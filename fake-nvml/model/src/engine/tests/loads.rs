@@ -17,8 +17,20 @@ fn load(scope: Scope, memory: u64, shape: Shape) -> NewLoad {
         process: None,
         memory: MiB(memory),
         shape,
+        traffic: Traffic::default(),
         since: None,
         until: None,
+    }
+}
+
+fn moving(pcie: (u64, u64), nvlink: (u64, u64)) -> Traffic {
+    let flow = |(sent, received)| Flow {
+        sent: Rate(sent),
+        received: Rate(received),
+    };
+    Traffic {
+        pcie: flow(pcie),
+        nvlink: flow(nvlink),
     }
 }
 
@@ -237,6 +249,100 @@ fn loads_come_and_go_by_themselves() {
     );
 }
 
+#[test]
+fn traffic_goes_over_the_links_that_there_are() {
+    let traffic = moving((1_000, 500), (12_000, 0));
+    // Half of the time at its busiest, which is not all that the card can do.
+    let with = |scope| NewLoad {
+        traffic,
+        ..load(scope, 0, Shape::square(0, 5_000, 2_000_000, 1_000_000))
+    };
+    let mut bench = Bench::with("A100-SXM4-40GB", Options::default());
+    put(&mut bench, with(whole())).unwrap();
+    let start = Now(bench.clock);
+    let after = |seconds: u64| Now(start.0 + seconds * 1_000_000);
+    let (gpu, spec) = (bench.gpu(), bench.machine.spec(bench.gpu()).clone());
+    let links = u64::from(spec.nvlink.as_ref().unwrap().links);
+    assert_eq!(Traffic::of(&spec, gpu, None, start), traffic);
+    assert!(Traffic::of(&spec, gpu, None, after(1)).is_none());
+    let moved = gpu.moved(&spec, after(2 * links));
+    assert_eq!(
+        (moved.pcie.sent, moved.pcie.received),
+        (1_000 * links, 500 * links)
+    );
+    assert_eq!(moved.links.len() as u64, links);
+    let same = Flow {
+        sent: 12_000,
+        received: 0,
+    };
+    assert!(moved.links.iter().all(|link| *link == same), "{moved:?}");
+
+    // One that only moves data moves it all the time.
+    let mut idle = Bench::with("A100-SXM4-40GB", Options::default());
+    let only = NewLoad {
+        traffic,
+        ..load(whole(), 0, Shape::constant(0))
+    };
+    put(&mut idle, only).unwrap();
+    assert_eq!(
+        idle.gpu()
+            .moved(&spec, Now(idle.clock + 3_000_000))
+            .pcie
+            .sent,
+        3_000
+    );
+
+    // Over links that are down nothing goes; the others take it, and no counter falls.
+    bench.clock = after(2 * links).0;
+    for link in 1..links {
+        let link = u32::try_from(link).unwrap();
+        let down = Op::Inject {
+            gpu: GPU,
+            what: Injection::NvLink { link, up: false },
+        };
+        let next = bench
+            .machine
+            .apply_among(down, Now(bench.clock), &Clients::none());
+        bench.machine = next.unwrap().0;
+    }
+    let moved = bench.gpu().moved(&spec, after(4 * links));
+    assert_eq!(moved.links[0].sent, 12_000 + 12_000 * links);
+    assert!(moved.links[1..].iter().all(|link| *link == same));
+
+    // Where a card has no such links, or only as a whole, that is said.
+    let mut flat = Bench::with("L4", Options::default());
+    assert_eq!(put(&mut flat, with(whole())), Err(Code::NotSupported));
+    let mut cut = Bench::new("A100-SXM4-40GB");
+    let gi = cut.cgi(9).unwrap();
+    let scope = Scope::gi(GPU, GiId(gi));
+    assert_eq!(put(&mut cut, with(scope)), Err(Code::NotSupported));
+    let only_pcie = NewLoad {
+        traffic: moving((1_000, 500), (0, 0)),
+        ..with(scope)
+    };
+    put(&mut cut, only_pcie).unwrap();
+}
+
+#[test]
+fn loads_share_a_link_that_is_too_narrow() {
+    let mut bench = Bench::with("A100-SXM4-40GB", Options::default());
+    let spec = bench.machine.spec(bench.gpu()).clone();
+    let carries = spec.pcie.unwrap().carries().unwrap().0;
+    // Fourth generation, sixteen lanes: the 31.5 GB/s that its data sheets round to.
+    assert_eq!(carries / 10_000_000, 3_150);
+    for (sent, received) in [(carries, carries / 4), (carries, carries / 4)] {
+        let traffic = moving((sent, received), (0, 0));
+        let load = NewLoad {
+            traffic,
+            ..load(whole(), 0, Shape::constant(Shape::FULL))
+        };
+        put(&mut bench, load).unwrap();
+    }
+    let shown = Traffic::of(&spec, bench.gpu(), None, Now(bench.clock)).pcie;
+    assert!(shown.sent.0.abs_diff(carries) <= 2, "{shown:?}");
+    assert!(shown.received.0.abs_diff(carries / 2) <= 2, "{shown:?}");
+}
+
 /// Something that happens to a card, and how long after what was before.
 #[derive(Clone, Debug)]
 enum Step {
@@ -288,33 +394,43 @@ fn step() -> impl Strategy<Value = Step> {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
-    /// Between any two moments the counter rises by the area under the power that is shown, whatever happens in between, and it
-    /// never falls, also when the clock goes back.
+    /// Between any two moments the counters rise by the area under the power and the rates that are shown, whatever happens in
+    /// between, and they never fall, also when the clock goes back.
     #[test]
-    fn energy_is_the_sum_of_power(steps in prop::collection::vec((step(), 1u64..3_000), 1..10)) {
+    fn counters_are_sums_of_what_is_shown(steps in prop::collection::vec((step(), 1u64..3_000), 1..10)) {
         let mut bench = Bench::new("A100-SXM4-40GB");
         let gis = [bench.cgi(9).unwrap(), bench.cgi(14).unwrap(), bench.cgi(19).unwrap()];
         let mut now = bench.clock;
         let start = nanojoules(&bench.machine, now);
-        let (mut sum, mut ticks) = (0, 0);
+        let (mut sum, mut ticks, mut sent) = (0, 0, 0);
         for (step, wait) in steps {
             bench.machine = act(&bench.machine, &gis, step, &mut now);
             let (gpu, spec) = (bench.gpu(), bench.machine.spec(bench.gpu()));
             let before = Telemetry::of(spec, gpu, Now(now)).energy;
+            let gone = gpu.moved(spec, Now(now)).pcie;
             for _ in 0..wait {
                 // The middle of a straight line is its mean.
                 let shown = Telemetry::of(spec, gpu, Now(now + TICK / 2));
                 prop_assert!(shown.gpu.0 <= 100);
                 sum += u128::from(shown.power.unwrap().0) * u128::from(TICK);
+                let rate = Traffic::of(spec, gpu, None, Now(now + TICK / 2)).pcie.sent;
+                sent += u128::from(rate.0) * u128::from(TICK);
                 now += TICK;
             }
             ticks += wait;
             prop_assert!(Telemetry::of(spec, gpu, Now(now)).energy >= before);
+            let after = gpu.moved(spec, Now(now)).pcie;
+            prop_assert!(after.sent >= gone.sent && after.received >= gone.received);
         }
         let counted = nanojoules(&bench.machine, now) - start;
         // The power that is shown is cut to whole milliwatts, the counter to whole millijoules.
         let cut = u128::from(ticks * TICK) + 2_000_000;
         prop_assert!(counted.abs_diff(sum) <= cut, "{counted} nJ counted, {sum} nJ shown");
+        // The rate that is shown is cut to a hundred-thousandth of the most and to whole bytes.
+        let counted = bench.gpu().moved(bench.machine.spec(bench.gpu()), Now(now)).pcie.sent;
+        let sent = sent / 1_000_000;
+        let cut = 10_000 + sent / 10_000;
+        prop_assert!(u128::from(counted).abs_diff(sent) <= cut, "{counted} B counted, {sent} B shown");
     }
 }
 
@@ -339,6 +455,7 @@ fn act(machine: &Machine, gis: &[u32], step: Step, now: &mut u64) -> Machine {
             let since = Now(at.0 + later);
             let scope = Scope::gi(GPU, GiId(gis[on as usize]));
             let new = NewLoad {
+                traffic: moving((u64::from(on + 1) * 1_000_000_007, 3), (0, 0)),
                 since: Some(since),
                 until: lasts.map(|it| Now(since.0 + it)),
                 ..load(scope, 0, shape)
