@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::resource::v1::ResourceClaim;
-use oracle::objects::{Claim, ClaimKey, Held, Listed, Node, bound_node};
-use oracle::{Answer, Gates, How, Misallocation, Quirk, Quirks, Setup, Verdict, World};
+use oracle::objects::{Claim, ClaimKey, Held, Listed, Node, Pod, bound_node};
+use oracle::{
+    Answer, Extended, Gates, How, Mapping, Misallocation, Quirk, Quirks, Setup, Verdict, World,
+};
 
 use super::asked::Asked;
 use crate::Error;
@@ -25,6 +27,8 @@ pub(crate) struct Account {
     pub(crate) unreadable: Vec<String>,
     /// The answer of each node.
     pub(crate) verdicts: Vec<Verdict>,
+    /// For a pod whose claim for extended resources is not made: which request would serve what of a container.
+    pub(crate) mappings: Vec<Mapping>,
     /// What was given, where all of the claims are allocated.
     pub(crate) given: Option<Given>,
 }
@@ -53,7 +57,11 @@ pub(crate) enum Agreement {
 }
 
 /// Asks the oracle.
-pub(crate) fn account(listed: &Listed, server: &Server, asked: Asked) -> Result<Account, Error> {
+pub(crate) fn account(
+    listed: &Listed,
+    server: &Server,
+    mut asked: Asked,
+) -> Result<Account, Error> {
     let gates = &server.gates;
     let (setup, mistakes) = Setup::read(listed, gates);
     let mut claims = Vec::new();
@@ -67,11 +75,21 @@ pub(crate) fn account(listed: &Listed, server: &Server, asked: Asked) -> Result<
         .iter()
         .map(|claim| Some((claim.key.clone(), claim.holds.clone()?)))
         .collect();
-    let classes = classes(&setup, &claims);
     let mut world = World::new(setup.before(&asked.claims), gates.clone(), None);
+    let mut made = None;
+    if let Some(pod) = &asked.extended {
+        let (extended, notes) = extended(&world, pod, &asked)?;
+        asked.notes.extend(notes);
+        made = extended;
+    }
+    let classes = classes(&world, claims.iter().chain(made.iter().map(|it| &it.claim)));
     let variant = world.variant();
     let wanted: Vec<&Claim> = claims.iter().collect();
-    let verdicts = oracle::allocate_together(&world, &wanted, How::default());
+    let verdicts = match &asked.extended {
+        None => oracle::allocate_together(&world, &wanted, How::default()),
+        Some(pod) => oracle::allocate_pod(&world, &wanted, pod, How::default()),
+    };
+    let held = held.filter(|_| made.is_none());
     let mut given = None;
     if let Some(devices) = held {
         let node = node(listed, &asked);
@@ -122,6 +140,11 @@ pub(crate) fn account(listed: &Listed, server: &Server, asked: Asked) -> Result<
             misallocation,
         });
     }
+    let mut mappings = Vec::new();
+    if let Some(made) = made {
+        claims.push(made.claim);
+        mappings = made.mappings;
+    }
     Ok(Account {
         server: server.clone(),
         variant: variant.as_str(),
@@ -131,6 +154,7 @@ pub(crate) fn account(listed: &Listed, server: &Server, asked: Asked) -> Result<
         classes,
         unreadable: mistakes.iter().map(ToString::to_string).collect(),
         verdicts,
+        mappings,
         given,
     })
 }
@@ -156,12 +180,55 @@ fn unreadable(listed: &Listed, key: &ClaimKey, gates: &Gates) -> Error {
     }
 }
 
-fn classes(setup: &Setup, claims: &[Claim]) -> BTreeMap<String, Vec<String>> {
+/// The claim that would be made for the pod's extended resources on the first node where one would, and what a reader should
+/// know of it.
+fn extended(
+    world: &World,
+    pod: &Pod,
+    asked: &Asked,
+) -> Result<(Option<Extended>, Vec<String>), Error> {
+    if !world.has_extended(pod) {
+        if !asked.claims.is_empty() {
+            return Ok((None, vec![]));
+        }
+        let resources: Vec<&str> = pod.resources().map(|name| &**name).collect();
+        return Err(Error::NoClaims {
+            pod: pod.key.name.to_string(),
+            namespace: pod.key.namespace.to_string(),
+            why: format!(
+                "has no claims, and no DeviceClass stands for {}, which it asks for: device plugins serve it, or nothing; \
+                 `kubectl get deviceclasses -o yaml` shows spec.extendedResourceName",
+                resources.join(", ")
+            ),
+        });
+    }
+    let made = |node| Some((node, world.extended(pod, node).ok().flatten()?));
+    let made: Vec<(&Node, Extended)> = world.nodes().iter().filter_map(made).collect();
+    let mut notes = vec![
+        "the claim for the pod's extended resources is made when a node is chosen; asked as if it were"
+            .to_owned(),
+    ];
+    let Some((node, first)) = made.first() else {
+        return Ok((None, notes));
+    };
+    let alike = |(_, it): &(&Node, Extended)| it.mappings == first.mappings;
+    if made.len() < world.nodes().len() || !made.iter().all(alike) {
+        notes.push(format!(
+            "that claim differs from node to node, by what device plugins serve; shown is that of node {}",
+            node.name
+        ));
+    }
+    Ok((Some(first.clone()), notes))
+}
+
+fn classes<'a>(
+    world: &World,
+    claims: impl Iterator<Item = &'a Claim>,
+) -> BTreeMap<String, Vec<String>> {
     let asks = claims
-        .iter()
         .flat_map(|claim| &claim.requests)
         .flat_map(|request| request.asks());
-    asks.filter_map(|ask| setup.classes.iter().find(|class| class.name == ask.class))
+    asks.filter_map(|ask| world.class(&ask.class))
         .map(|class| {
             let selectors = class.selectors.iter().map(|selector| selector.text.clone());
             (class.name.to_string(), selectors.collect())

@@ -17,6 +17,8 @@ pub(crate) struct Asked {
     pub(crate) notes: Vec<String>,
     /// The node of the pod that uses the claim, if it is bound.
     pub(crate) node: Option<String>,
+    /// The pod, where a claim for its extended resources may still have to be made.
+    pub(crate) extended: Option<oracle::objects::Pod>,
 }
 
 /// Finds `CLAIM` or `pod/NAME`.
@@ -75,6 +77,7 @@ pub(crate) fn find(
         pod: None,
         notes,
         node: users.iter().find_map(|pod| node_of(pod)),
+        extended: None,
     })
 }
 
@@ -116,7 +119,8 @@ fn of_pod(
         }
         claims.push(key(namespace, &claim));
     }
-    if claims.is_empty() {
+    let extended = extended(pod)?;
+    if claims.is_empty() && extended.is_none() {
         return Err(lacks(
             "has no claims; name one that has spec.resourceClaims or asks for an extended resource of a DeviceClass"
                 .to_owned(),
@@ -127,7 +131,20 @@ fn of_pod(
         pod: Some(name.to_owned()),
         notes: Vec::new(),
         node: node_of(pod),
+        extended,
     })
+}
+
+/// The pod, if it waits for a node and asks for extended resources for which no claim is made yet.
+fn extended(pod: &Pod) -> Result<Option<oracle::objects::Pod>, Error> {
+    let status = pod.status.as_ref();
+    let made = status.and_then(|status| status.extended_resource_claim_status.as_ref());
+    if made.is_some() || node_of(pod).is_some() {
+        return Ok(None);
+    }
+    let pod = oracle::objects::Pod::read(pod).map_err(Error::Unreadable)?;
+    let asks = pod.resources().next().is_some();
+    Ok(asks.then_some(pod))
 }
 
 /// The claims of a pod in the order in which the scheduler takes them, that of extended resources last; the name of the

@@ -1,7 +1,7 @@
 //! An account as JSON, nothing folded. The field `format` names its version.
 
 use oracle::objects::Held;
-use oracle::{Answer, DeviceId, Look, Misallocation, Refusal, Verdict, Weight};
+use oracle::{Answer, DeviceId, Look, Mapping, Misallocation, Refusal, Verdict, Weight};
 use serde_json::{Value, json};
 
 use super::account::{Account, Agreement, Given};
@@ -29,11 +29,21 @@ pub(crate) fn value(account: &Account) -> Value {
             GatesFrom::Defaults { .. } => "defaults",
         },
         "pod": account.asked.pod,
+        "extendedResources": account.mappings.iter().map(mapping).collect::<Vec<_>>(),
         "claims": account.claims.iter().map(|claim| claim.key.to_string()).collect::<Vec<_>>(),
         "notes": account.asked.notes,
         "unreadable": account.unreadable,
         "nodes": account.verdicts.iter().map(node).collect::<Vec<_>>(),
         "given": account.given.as_ref().map(given),
+    })
+}
+
+/// As in a pod's `status.extendedResourceClaimStatus.requestMappings`.
+fn mapping(mapping: &Mapping) -> Value {
+    json!({
+        "containerName": &*mapping.container,
+        "resourceName": &*mapping.resource,
+        "requestName": &*mapping.request,
     })
 }
 

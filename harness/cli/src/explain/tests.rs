@@ -1,7 +1,8 @@
 #![allow(clippy::expect_used, reason = "tests stop at the first surprise")]
 
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Pod, ResourceRequirements};
 use k8s_openapi::api::resource::v1::ResourceClaim;
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use oracle::objects::Listed;
 
 use super::account::{Account, Agreement, account};
@@ -195,6 +196,56 @@ fn a_claim_of_extended_resources_is_one_of_the_pod() {
             .map(|key| key.name.to_string())
             .collect::<Vec<_>>(),
         [claim]
+    );
+}
+
+#[test]
+fn a_pod_that_asks_for_extended_resources_before_its_claim_is_made() {
+    let (mut listed, pods) = a100();
+    let class = &mut listed.classes[0];
+    let name = class.metadata.name.clone().expect("a name");
+    class.spec.get_or_insert_default().extended_resource_name = Some("example.com/gpu".to_owned());
+    let asking = |resource: &str| {
+        let mut pod = pods[0].clone();
+        pod.status = None;
+        let spec = pod.spec.as_mut().expect("a spec");
+        spec.resource_claims = None;
+        spec.node_name = None;
+        let limits = [(resource.to_owned(), Quantity("1".to_owned()))];
+        spec.containers[0].resources = Some(ResourceRequirements {
+            limits: Some(limits.into()),
+            ..Default::default()
+        });
+        pod
+    };
+    let account = asked_of(&listed, &[asking("example.com/gpu")], "pod/any").expect("an account");
+    let text = text::render(&account, false);
+    for part in [
+        "claim default/any-extended-resources".to_owned(),
+        format!("request container-0-request-0: 1 device of class {name}"),
+        format!(
+            "example.com/gpu of container {}: request container-0-request-0",
+            account.mappings[0].container
+        ),
+        "is made when a node is chosen".to_owned(),
+        "not allocated; asked as of now".to_owned(),
+    ] {
+        assert!(text.contains(&part), "{part}: {text}");
+    }
+    assert!(account.given.is_none() && account.verdicts.len() == listed.nodes.len());
+    // A node whose device plugin serves it needs no claim.
+    let status = listed.nodes[0].status.get_or_insert_default();
+    let plugin = [("example.com/gpu".to_owned(), Quantity("8".to_owned()))];
+    status.allocatable.get_or_insert_default().extend(plugin);
+    let account = asked_of(&listed, &[asking("example.com/gpu")], "pod/any").expect("an account");
+    assert!(account.mappings.is_empty() && account.verdicts[0].looks.is_empty());
+    let text = text::render(&account, false);
+    assert!(text.contains("a device plugin serves it"), "{text}");
+    let none = asked_of(&listed, &[asking("example.com/none")], "pod/any");
+    let why = none.err().expect("no class stands for it").to_string();
+    assert!(
+        why.contains("no DeviceClass stands for example.com/none"),
+        "{why}"
     );
 }
 

@@ -35,6 +35,13 @@ fn head(text: &mut String, account: &Account) -> std::fmt::Result {
         writeln!(text, "claim {}", claim.key)?;
         requests(text, account, claim)?;
     }
+    for mapping in &account.mappings {
+        writeln!(
+            text,
+            "  {} of container {}: request {}",
+            mapping.resource, mapping.container, mapping.request
+        )?;
+    }
     match &account.given {
         Some(Given {
             node: Some(node), ..
@@ -174,6 +181,9 @@ fn nodes(text: &mut String, account: &Account, all: bool) -> std::fmt::Result {
 /// What is said of a node.
 fn block(verdict: &Verdict, several: bool, all: bool) -> String {
     let mut text = String::new();
+    if matches!(&verdict.answer, Answer::Allocated(allocations) if allocations.is_empty()) {
+        return "  nothing is asked of devices: a device plugin serves it\n".to_owned();
+    }
     let _ = looks(&mut text, verdict, several, all);
     for pool in &verdict.pools {
         let _ = writeln!(
