@@ -1,4 +1,5 @@
-//! A control plane alone: etcd, the API server and the scheduler, without controllers, nodes and drivers.
+//! A control plane alone: etcd, the API server and the scheduler, without nodes and drivers, and without controllers unless they
+//! are asked for.
 //! For who writes the Node objects, slices and claims and wants to know what the API server and the scheduler say to them.
 //! A spec without nodes in, a `Running` out.
 use k8s_openapi::api::core::v1::Namespace;
@@ -16,7 +17,7 @@ use crate::{
 
 impl Cluster {
     /// Starts the programs of [`Programs::CONTROL_PLANE`] and returns when the API server is ready. There is nobody who makes
-    /// service accounts, ends pods or collects what has no owner.
+    /// service accounts, ends pods or collects what has no owner, unless the spec's programs have kube-controller-manager too.
     pub async fn start_control_plane(
         spec: ClusterSpec,
         listener: &dyn Listener,
@@ -26,8 +27,8 @@ impl Cluster {
         let (running, later) = begin_in_folder(&spec, Programs::CONTROL_PLANE, &waiter).await?;
         let ready = async {
             api_ready(&running, &waiter).await?;
-            // Controllers would look after what is nobody's here, and take nodes without a kubelet for lost.
-            for launch in later.into_iter().filter(|l| l.name == "kube-scheduler") {
+            // Controllers look after what is nobody's here, and take nodes without a kubelet for lost: only who asks has them.
+            for launch in later {
                 running.init.start(launch).await?;
             }
             waiter.reached("scheduler is started");

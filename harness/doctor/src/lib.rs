@@ -33,7 +33,7 @@ pub fn examine(seen: &Seen) -> Vec<Examined> {
         order::examine(&menu),
         classes::examine(seen, &menu),
         claims::examine(seen),
-        quota::examine(seen),
+        quota::examine(seen, &menu),
         machines::examine(seen),
         Examined::left_out(Check::Meter, "there is no meter of ours to ask yet"),
     ]

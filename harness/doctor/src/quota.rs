@@ -1,61 +1,17 @@
-//! Quotas on devices: keys that count something, and namespaces that are at their end.
-//! The keys are those of `core/v1` (facts: kubernetes-dra section 2.4).
+//! Quotas on devices: keys that count something, limits that mean it, namespaces that are at their end, and sums that do not
+//! agree with what is there. What counts what is the oracle's (`oracle::quota`).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use oracle::{Quantity, counted};
+use oracle::counted;
+use oracle::quota::{Amount, Held, Key, Limits, Pod, Rules, Unfit, unfit, used};
 
 use crate::finding::{Check, Examined, Found, Level, few};
-use crate::pods::{self, IMPLICIT};
+use crate::menu::Menu;
+use crate::pods;
 use crate::seen::Seen;
-use crate::vendor;
 
-/// What a key of a quota counts.
-enum Key<'k> {
-    /// Devices requested of a class.
-    Devices(&'k str),
-    /// An extended resource; the implicit one of a class has the class here too.
-    Resource(&'k str),
-    /// It looks like one of these and is not.
-    Misspelt(String),
-    /// Something else.
-    Other,
-}
-
-fn read(key: &str) -> Key<'_> {
-    if let Some(class) = key.strip_suffix(".deviceclass.resource.k8s.io/devices") {
-        return Key::Devices(class);
-    }
-    if let Some(resource) = key.strip_prefix("requests.") {
-        if let Some(class) = resource.strip_prefix("deviceclass.resource.k8s.io/") {
-            return Key::Misspelt(format!("requests.{IMPLICIT}{class}"));
-        }
-        if resource.starts_with(IMPLICIT) || vendor::of_resource(resource).is_some() {
-            return Key::Resource(resource);
-        }
-        return Key::Other;
-    }
-    for (wrong, right) in [
-        (
-            "request.deviceclass.resource.kubernetes.io/",
-            format!("requests.{IMPLICIT}"),
-        ),
-        (
-            "limits.deviceclass.resource.kubernetes.io/",
-            format!("requests.{IMPLICIT}"),
-        ),
-    ] {
-        if let Some(class) = key.strip_prefix(wrong) {
-            return Key::Misspelt(format!("{right}{class}"));
-        }
-    }
-    match key.strip_suffix(".deviceclass.resource.kubernetes.io/devices") {
-        Some(class) => Key::Misspelt(format!("{class}.deviceclass.resource.k8s.io/devices")),
-        None => Key::Other,
-    }
-}
-
-pub(crate) fn examine(seen: &Seen) -> Examined {
+pub(crate) fn examine(seen: &Seen, menu: &Menu) -> Examined {
     let quotas = match &seen.quotas {
         Ok(quotas) => quotas,
         Err(why) => return Examined::left_out(Check::Quota, why),
@@ -74,6 +30,8 @@ pub(crate) fn examine(seen: &Seen) -> Examined {
         .filter(|pod| pods::waits(pod) && pods::uses_a_gpu(pod))
         .filter_map(|pod| pod.metadata.namespace.as_deref())
         .collect();
+    let rules = Rules::of(&seen.gates);
+    let sizes = sizes(menu);
     let mut bounded: BTreeSet<&str> = BTreeSet::new();
     let mut keys = 0;
     for quota in quotas {
@@ -83,9 +41,11 @@ pub(crate) fn examine(seen: &Seen) -> Examined {
             quota.metadata.name.as_deref().unwrap_or_default()
         );
         for (key, hard) in quota.spec.iter().flat_map(|spec| &spec.hard).flatten() {
-            match read(key) {
-                Key::Other => continue,
-                Key::Misspelt(right) => {
+            let read = Key::read(key);
+            match &read {
+                Key::Misspelt(meant) => {
+                    let right = "CLASS.deviceclass.resource.k8s.io/devices or requests.deviceclass.resource.kubernetes.io/CLASS";
+                    let right = meant.as_deref().unwrap_or(right);
                     found.problem(
                         &about,
                         format!("{key} counts nothing"),
@@ -93,31 +53,50 @@ pub(crate) fn examine(seen: &Seen) -> Examined {
                     );
                     continue;
                 }
-                Key::Devices(class) if !classes.contains(class) => found.warning(
-                    &about,
-                    format!("{key} is about a DeviceClass {class} that is not there"),
-                    "mend the name, or take the key out",
-                ),
-                Key::Resource(resource) => {
-                    let class = resource.strip_prefix(IMPLICIT);
-                    if let Some(class) = class.filter(|class| !classes.contains(class)) {
-                        found.warning(
+                Key::Bare(right) => {
+                    found.problem(
+                        &about,
+                        format!("{key} counts nothing"),
+                        format!("write {right}"),
+                    );
+                    continue;
+                }
+                Key::Devices(class) | Key::Implicit(class) if !classes.contains(class) => found
+                    .warning(
+                        &about,
+                        format!("{key} is about a DeviceClass {class} that is not there"),
+                        "mend the name, or take the key out",
+                    ),
+                Key::Devices(class) | Key::Implicit(class) => {
+                    if let Some(sizes) = sizes.get(*class) {
+                        found.say(
+                            Level::Note,
                             &about,
-                            format!("{key} is about a DeviceClass {class} that is not there"),
-                            "mend the name, or take the key out",
+                            format!("{key} counts devices, and those of the class are of different size: {sizes}. One of the largest costs the quota no more than one of the smallest, though not whoever pays for it"),
+                            "make a DeviceClass for each size, and a key for each",
                         );
                     }
                 }
-                Key::Devices(_) => {}
+                Key::Other | Key::Templates => continue,
+                Key::Claims | Key::Resource(_) => {}
             }
-            keys += 1;
-            bounded.insert(namespace);
+            for unfit in unfit(key, &hard.0, &rules) {
+                let remedy = match unfit {
+                    Unfit::Endless => "leave the key out, if there is to be no limit",
+                    _ => "write a whole number of devices",
+                };
+                found.warning(&about, format!("{key}: {}: {unfit}", hard.0), remedy);
+            }
+            if !matches!(read, Key::Claims) {
+                keys += 1;
+                bounded.insert(namespace);
+            }
             let status = quota.status.as_ref();
             let used = status.and_then(|status| status.used.as_ref()?.get(key));
-            let number = |text: &str| text.parse::<Quantity>().ok();
+            let number = |text: &str| text.parse::<Amount>().ok();
             if let Some(used) = used
                 && let (Some(taken), Some(limit)) = (number(&used.0), number(&hard.0))
-                && taken >= limit
+                && taken.value >= limit.value
                 && waiting.contains(namespace)
             {
                 found.warning(
@@ -130,6 +109,7 @@ pub(crate) fn examine(seen: &Seen) -> Examined {
                 );
             }
         }
+        disagreements(seen, namespace, quota, &rules, &about, &mut found);
     }
     let unbounded: BTreeSet<&str> = seen
         .listed
@@ -157,42 +137,72 @@ pub(crate) fn examine(seen: &Seen) -> Examined {
     )
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn keys_are_told_apart_and_the_usual_misspellings_are_mended() {
-        let misspelt = |key: &str| match read(key) {
-            Key::Misspelt(right) => Some(right),
-            _ => None,
+/// Where the status of a quota says something else than what is there adds up to.
+fn disagreements(
+    seen: &Seen,
+    namespace: &str,
+    quota: &k8s_openapi::api::core::v1::ResourceQuota,
+    rules: &Rules,
+    about: &str,
+    found: &mut Found,
+) {
+    let (Ok(pods), Ok(limits)) = (&seen.pods, Limits::read(quota)) else {
+        return;
+    };
+    let here = |it: &Option<String>| it.as_deref() == Some(namespace);
+    let claims = seen
+        .listed
+        .claims
+        .iter()
+        .filter(|it| here(&it.metadata.namespace));
+    let pods = pods.iter().filter(|it| here(&it.metadata.namespace));
+    let Ok(pods) = pods.map(Pod::read).collect::<Result<Vec<_>, _>>() else {
+        return;
+    };
+    let held = Held {
+        claims: claims.map(oracle::quota::Claim::read).collect(),
+        pods,
+    };
+    let classes = oracle::quota::Classes::named(seen.listed.classes.iter().filter_map(|class| {
+        let spec = class.spec.as_ref();
+        let resource = spec.and_then(|spec| spec.extended_resource_name.as_deref());
+        Some((class.metadata.name.as_deref()?, resource))
+    }));
+    for (key, (least, most)) in used(&limits, &held, &classes, rules) {
+        // Before the controller has counted there is nothing to compare.
+        let Some(said) = limits.used.get(&key) else {
+            continue;
         };
-        assert!(matches!(
-            read("mig.nvidia.com.deviceclass.resource.k8s.io/devices"),
-            Key::Devices("mig.nvidia.com")
-        ));
-        assert!(matches!(
-            read("requests.nvidia.com/gpu"),
-            Key::Resource("nvidia.com/gpu")
-        ));
-        assert!(matches!(
-            read("requests.deviceclass.resource.kubernetes.io/a"),
-            Key::Resource(_)
-        ));
-        assert!(matches!(read("requests.cpu"), Key::Other));
-        assert!(matches!(
-            read("count/resourceclaims.resource.k8s.io"),
-            Key::Other
-        ));
-        let implicit = Some("requests.deviceclass.resource.kubernetes.io/a".to_owned());
-        assert_eq!(
-            misspelt("request.deviceclass.resource.kubernetes.io/a"),
-            implicit
-        );
-        assert_eq!(misspelt("requests.deviceclass.resource.k8s.io/a"), implicit);
-        assert_eq!(
-            misspelt("a.deviceclass.resource.kubernetes.io/devices").as_deref(),
-            Some("a.deviceclass.resource.k8s.io/devices")
-        );
+        if said.value < least.value || said.value > most.value {
+            let should = if least.value == most.value {
+                most.to_string()
+            } else {
+                format!("{least} to {most}")
+            };
+            found.warning(
+                about,
+                format!("{key}: its status says that {said} is used, and what is there adds up to {should}"),
+                "the controller adds up anew when something of the namespace is deleted, and every 5 minutes; a class that got or lost its extendedResourceName since is one cause",
+            );
+        }
     }
+}
+
+/// Classes that admit partitions of several profiles, with these.
+fn sizes(menu: &Menu) -> BTreeMap<String, String> {
+    let mut sizes = BTreeMap::new();
+    for class in menu.world.classes() {
+        let Ok(admitted) = menu.world.admitted(class, &menu.stock) else {
+            continue;
+        };
+        let profiles = admitted.iter().map(|at| {
+            let profile = menu.stock[*at].profile.as_deref();
+            profile.unwrap_or("a whole card")
+        });
+        let profiles: BTreeSet<&str> = profiles.collect();
+        if profiles.len() > 1 {
+            sizes.insert(class.name.to_string(), few(profiles.iter().copied()));
+        }
+    }
+    sizes
 }

@@ -85,6 +85,8 @@ fn pod(name: &str, spec: &str, status: &str) -> Pod {
 const MIG: &str =
     r#"device.driver == "gpu.nvidia.com" && device.attributes["gpu.nvidia.com"].type == "mig""#;
 
+const SMALL: &str = r#"device.attributes["gpu.nvidia.com"].profile == "1g.5gb""#;
+
 /// Two nodes with a card each and one without; one claim that is used.
 fn sound() -> Seen {
     let held = "{reservedFor: [{resource: pods, name: p, uid: u}],
@@ -114,11 +116,7 @@ fn sound() -> Seen {
             ),
             pod("web", "nodeName: cpu-1", "{phase: Running}"),
         ]),
-        quotas: Ok(vec![quota(
-            "mig.nvidia.com.deviceclass.resource.k8s.io/devices",
-            "4",
-            "1",
-        )]),
+        quotas: Ok(vec![quota("requests.nvidia.com/gpu", "4", "0")]),
         machines: Ok(Vec::new()),
     }
 }
@@ -471,12 +469,8 @@ fn quotas_that_count_nothing_and_quotas_at_their_end() {
         "no quota on devices",
     );
 
-    let mut seen = sound();
-    seen.quotas = Ok(vec![quota(
-        "mig.nvidia.com.deviceclass.resource.k8s.io/devices",
-        "4",
-        "4",
-    )]);
+    let mut seen = sized();
+    seen.quotas = Ok(vec![quota(&devices("one-slice"), "1", "1")]);
     assert_eq!(found(&seen), [], "nobody waits");
     seen.pods.as_mut().unwrap().push(pod(
         "q",
@@ -488,8 +482,68 @@ fn quotas_that_count_nothing_and_quotas_at_their_end() {
         Check::Quota,
         Level::Warning,
         "ResourceQuota team/gpus",
-        "is used up (4 of 4)",
+        "is used up (1 of 1)",
     );
+}
+
+/// The same with a class for each size, of which the claim has one.
+fn sized() -> Seen {
+    let mut seen = sound();
+    seen.listed.classes.push(class("one-slice", SMALL));
+    let held = seen.listed.claims[0].status.take();
+    seen.listed.claims = vec![claim("one", "one-slice", "{}")];
+    seen.listed.claims[0].status = held;
+    seen
+}
+
+fn devices(class: &str) -> String {
+    oracle::quota::devices(class)
+}
+
+#[test]
+fn quotas_that_mean_something_else_than_they_say() {
+    let mut seen = sized();
+    for (key, hard, used, level, words) in [
+        // The claim is of another class.
+        (
+            devices("mig.nvidia.com"),
+            "4",
+            "0",
+            Level::Note,
+            "of different size: 1g.5gb, 3g.20gb",
+        ),
+        (
+            devices("one-slice"),
+            "4",
+            "2",
+            Level::Warning,
+            "says that 2 is used, and what is there adds up to 1",
+        ),
+        (
+            devices("one-slise"),
+            "4",
+            "0",
+            Level::Warning,
+            "a DeviceClass one-slise that is not there",
+        ),
+        (
+            oracle::quota::implicit("one-slice"),
+            "1.5",
+            "1",
+            Level::Warning,
+            "devices are whole",
+        ),
+        (
+            devices("one-slice"),
+            "9223372036854775807",
+            "1",
+            Level::Warning,
+            "this is no limit",
+        ),
+    ] {
+        seen.quotas = Ok(vec![quota(&key, hard, used)]);
+        only(&seen, Check::Quota, level, "ResourceQuota team/gpus", words);
+    }
 }
 
 /// A pool of two machines with GPUs, as it should be.

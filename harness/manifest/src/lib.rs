@@ -88,7 +88,7 @@ pub fn lint(texts: &[&str], gates: &Gates) -> Linted {
             "DeviceClass" => selectors::class(it, &world, &mut report),
             "ResourceClaim" | "ResourceClaimTemplate" => claim::check(it, &world, &mut report),
             "DeviceTaintRule" => taint::rule(it, &objects, &mut report),
-            "ResourceQuota" => quota::check(it, &mut report),
+            "ResourceQuota" => quota::check(it, gates, &mut report),
             "Cluster" | "ClusterConfiguration" => config::check(it, gates, &mut report),
             _ => {}
         }

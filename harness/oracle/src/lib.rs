@@ -29,6 +29,7 @@ mod places;
 mod pool;
 mod quantity;
 mod quirks;
+pub mod quota;
 mod result;
 mod search;
 mod selectors;

@@ -39,6 +39,11 @@ impl Quantity {
         self.0
     }
 
+    /// A whole number, however large: what a sum may be that is not stored.
+    pub(crate) const fn beyond(value: i128) -> Self {
+        Quantity(value.saturating_mul(NANO))
+    }
+
     /// From billionths, capped at what the API can hold.
     pub fn from_nanos(nanos: i128) -> Self {
         Quantity(nanos.clamp(-MAX, MAX))

@@ -81,7 +81,7 @@ type Start<'a> = &'a dyn Fn(&Gates) -> Result<Plane, String>;
 
 fn trial(name: &'static str, check: fn(Start<'_>) -> Result<(), String>) -> Trial {
     Trial::ignorable_test(name, move || {
-        let programs = match plane::programs() {
+        let programs = match plane::programs(&[]) {
             Ok(programs) => programs,
             Err(missing) => {
                 let why = format!("{name}: not run: {missing}");

@@ -13,8 +13,8 @@ pub(crate) struct Plane {
     folder: Option<tempfile::TempDir>,
 }
 
-/// The programs, if they are there; nothing is built.
-pub(crate) fn programs() -> Result<Programs, String> {
+/// The programs, with `others` besides, if they are there; nothing is built.
+pub(crate) fn programs(others: &[&str]) -> Result<Programs, String> {
     let catalog = components::Catalog::embedded().map_err(|error| error.to_string())?;
     let path = |name: &&str| {
         let path = catalog.path(name).map_err(|error| error.to_string())?;
@@ -22,6 +22,7 @@ pub(crate) fn programs() -> Result<Programs, String> {
     };
     let paths: Vec<_> = Programs::CONTROL_PLANE
         .iter()
+        .chain(others)
         .map(path)
         .collect::<Result<_, String>>()?;
     Ok(Programs::new(paths))

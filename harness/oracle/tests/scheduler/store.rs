@@ -14,6 +14,11 @@ pub(crate) fn collection(kind: &str, namespace: &str) -> String {
         "Node" => "/api/v1/nodes".to_owned(),
         "Pod" => format!("/api/v1/namespaces/{namespace}/pods"),
         "ServiceAccount" => format!("/api/v1/namespaces/{namespace}/serviceaccounts"),
+        "ResourceQuota" => format!("/api/v1/namespaces/{namespace}/resourcequotas"),
+        "Event" => format!("/api/v1/namespaces/{namespace}/events"),
+        "ResourceClaimTemplate" => {
+            format!("{resource}/namespaces/{namespace}/resourceclaimtemplates")
+        }
         "ResourceClaim" => format!("{resource}/namespaces/{namespace}/resourceclaims"),
         "ResourceClaimTemplate" => {
             format!("{resource}/namespaces/{namespace}/resourceclaimtemplates")
@@ -87,7 +92,7 @@ pub(crate) async fn create(
     let mut object = object.clone();
     if let Value::Object(map) = &mut object {
         let group = match kind {
-            "Namespace" | "Node" | "Pod" | "ServiceAccount" => "v1",
+            "Namespace" | "Node" | "Pod" | "ServiceAccount" | "ResourceQuota" => "v1",
             _ => "resource.k8s.io/v1",
         };
         map.insert("apiVersion".to_owned(), group.into());
