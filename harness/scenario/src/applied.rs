@@ -77,6 +77,55 @@ impl World {
         first
     }
 
+    /// Sends the objects into a namespace beside the scenario's own, which is made if it is not there and goes at the end.
+    pub(crate) async fn apply_beside(&mut self, objects: &[Value]) -> Result<(), Failure> {
+        let beside = self.other_namespace();
+        let kind = GroupVersionKind::gvk("", "v1", "Namespace");
+        let namespaces = ApiResource::from_gvk(&kind);
+        if !self
+            .applied
+            .iter()
+            .any(|it| it.kind == "Namespace" && it.name == beside)
+        {
+            let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": beside, "labels": { LABEL: "yes" } } });
+            let made = serde_json::from_value(namespace)
+                .map_err(|error| Failure::new(error.to_string()))?;
+            self.objects_of(&namespaces, false)
+                .create(&PostParams::default(), &made)
+                .await
+                .map_err(|error| api("create another namespace", &error))?;
+            self.applied.push(Applied {
+                kind: "Namespace".to_owned(),
+                name: beside.clone(),
+                namespaced: false,
+                resource: namespaces,
+            });
+        }
+        for object in objects {
+            let shown = shown(object);
+            let types = TypeMeta {
+                api_version: word(object, "apiVersion").to_owned(),
+                kind: word(object, "kind").to_owned(),
+            };
+            let kind = GroupVersionKind::try_from(&types)
+                .map_err(|error| Failure::new(format!("{shown}: {error}")))?;
+            let (resource, _) = pinned_kind(&self.testbed().client(), &kind)
+                .await
+                .map_err(|error| api(&format!("ask for the kind of {shown}"), &error))?;
+            let mut object = object.clone();
+            object["metadata"]["labels"][LABEL] = json!("yes");
+            object["metadata"]["namespace"] = json!(beside);
+            let there: Api<DynamicObject> =
+                Api::namespaced_with(self.testbed().client(), &beside, &resource);
+            let how = PatchParams::apply(MANAGER).force().validation_strict();
+            there
+                .patch(name(&object), &how, &Patch::Apply(&object))
+                .await
+                .map_err(|error| api(&format!("send {shown} to the other namespace"), &error))?;
+        }
+        Ok(())
+    }
+
     /// Sends the objects until one is refused, and keeps the refusal for a later step.
     pub(crate) async fn try_out(&mut self, objects: &[Value]) -> Result<(), Failure> {
         for object in objects {

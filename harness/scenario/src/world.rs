@@ -164,6 +164,11 @@ impl World {
         &self.namespace
     }
 
+    /// The namespace that a step may make beside it.
+    pub(crate) fn other_namespace(&self) -> String {
+        format!("{}-other", self.namespace)
+    }
+
     /// The cluster.
     #[must_use]
     pub fn testbed(&self) -> &dyn Testbed {

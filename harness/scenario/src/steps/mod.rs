@@ -20,6 +20,7 @@ mod order;
 mod outage;
 mod pod;
 mod queue;
+mod quota;
 mod sharing;
 mod status;
 
@@ -50,5 +51,6 @@ pub fn registry() -> Registry {
     misallocation::register(&mut steps);
     gang::register(&mut steps);
     queue::register(&mut steps);
+    quota::register(&mut steps);
     steps
 }
