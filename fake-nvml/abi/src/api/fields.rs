@@ -63,7 +63,7 @@ fn gone_over(view: &View, gpu: &GpuView, counter: u32, link: u32) -> Result<Valu
     let counted = links.iter().enumerate().filter(|(at, _)| number(*at));
     let data: u64 = counted
         .map(|(_, flow)| {
-            if counter % 2 == 0 {
+            if counter.is_multiple_of(2) {
                 flow.sent
             } else {
                 flow.received

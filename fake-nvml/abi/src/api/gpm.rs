@@ -95,7 +95,7 @@ fn metric(id: u32, from: &Seen, to: &Seen) -> Result<Known> {
         62..=97 => {
             let link = (id - 62) / 2;
             let over = |seen: &Seen, rate: Rate| seen.over(link, rate);
-            let received = id % 2 == 0;
+            let received = id.is_multiple_of(2);
             let of = |seen: &Seen| {
                 let flow = seen.traffic.nvlink;
                 over(seen, if received { flow.received } else { flow.sent })

@@ -90,6 +90,7 @@ mod tests {
             mig: true,
             cut: Vec::new(),
             offer: Offer::default(),
+            driver_gates: std::collections::BTreeMap::new(),
         };
         let machine = shape.machine("test").expect("a machine");
         let tree = lay(&dir, &machine).expect("a tree");

@@ -168,7 +168,7 @@ mod tests {
             ("9Ei", "9223372036854775807"),
             ("1E", "1E"),
         ] {
-            let amount: Amount = text.parse().unwrap();
+            let amount: Amount = text.parse().expect("an amount");
             assert_eq!(amount.to_string(), shown, "{text}");
         }
     }
@@ -179,10 +179,10 @@ mod tests {
         let twice = most.plus(most);
         assert_eq!(twice.to_string(), "18446744073709551614");
         assert_eq!(twice.stored().to_string(), twice.to_string());
-        let binary: Amount = "7Ei".parse().unwrap();
+        let binary: Amount = "7Ei".parse().expect("an amount");
         assert_eq!(binary.plus(binary).stored().to_string(), most.to_string());
         assert_eq!(most.less(twice).to_string(), "0");
-        let ki: Amount = "2Ki".parse().unwrap();
+        let ki: Amount = "2Ki".parse().expect("an amount");
         assert_eq!(Amount::default().plus(ki).form, Form::Binary);
     }
 }

@@ -11,7 +11,7 @@ fn claim(name: &str, requests: Value) -> Claim {
 }
 
 fn made(object: Value) -> Claim {
-    Claim::read(&serde_json::from_value::<api::ResourceClaim>(object).unwrap())
+    Claim::read(&serde_json::from_value::<api::ResourceClaim>(object).expect("as it should be"))
 }
 
 fn exactly(class: &str, count: i64) -> Value {
@@ -19,19 +19,21 @@ fn exactly(class: &str, count: i64) -> Value {
 }
 
 fn pod(object: Value) -> Pod {
-    Pod::read(&serde_json::from_value::<core::Pod>(object).unwrap()).unwrap()
+    Pod::read(&serde_json::from_value::<core::Pod>(object).expect("as it should be"))
+        .expect("as it should be")
 }
 
 /// A quota that is at its limits with nothing used.
 fn quota(name: &str, hard: Value) -> Limits {
     let none: serde_json::Map<String, Value> = hard
         .as_object()
-        .unwrap()
+        .expect("as it should be")
         .keys()
         .map(|key| (key.clone(), json!("0")))
         .collect();
     let object = json!({"metadata": {"name": name}, "spec": {"hard": hard}, "status": {"hard": hard, "used": none}});
-    Limits::read(&serde_json::from_value::<core::ResourceQuota>(object).unwrap()).unwrap()
+    Limits::read(&serde_json::from_value::<core::ResourceQuota>(object).expect("as it should be"))
+        .expect("as it should be")
 }
 
 fn classes() -> Classes {
@@ -183,7 +185,14 @@ fn a_refusal_names_what_is_too_much_and_only_that() {
         &classes(),
         &rules(),
     );
-    let denied = admit(&[quota.clone()], &charge, None, &classes(), &rules()).unwrap_err();
+    let denied = admit(
+        std::slice::from_ref(&quota),
+        &charge,
+        None,
+        &classes(),
+        &rules(),
+    )
+    .expect_err("refused");
     let key = devices("gpu");
     assert_eq!(
         denied[0].to_string(),
@@ -195,7 +204,14 @@ fn a_refusal_names_what_is_too_much_and_only_that() {
         &classes(),
         &rules(),
     );
-    let after = admit(&[quota.clone()], &charge, None, &classes(), &rules()).unwrap();
+    let after = admit(
+        std::slice::from_ref(&quota),
+        &charge,
+        None,
+        &classes(),
+        &rules(),
+    )
+    .expect("as it should be");
     assert_eq!(after[0].used[&key].to_string(), "2");
     let none = growth(&charge, &charge);
     assert!(
@@ -204,7 +220,7 @@ fn a_refusal_names_what_is_too_much_and_only_that() {
     );
     let mut unknown = quota;
     unknown.used.remove(&key);
-    let denied = admit(&[unknown], &charge, None, &classes(), &rules()).unwrap_err();
+    let denied = admit(&[unknown], &charge, None, &classes(), &rules()).expect_err("refused");
     assert_eq!(
         denied[0].to_string(),
         format!("status unknown for quota: q, resources: {},{key}", claims())

@@ -20,9 +20,6 @@ pub(crate) fn collection(kind: &str, namespace: &str) -> String {
             format!("{resource}/namespaces/{namespace}/resourceclaimtemplates")
         }
         "ResourceClaim" => format!("{resource}/namespaces/{namespace}/resourceclaims"),
-        "ResourceClaimTemplate" => {
-            format!("{resource}/namespaces/{namespace}/resourceclaimtemplates")
-        }
         "DeviceClass" => format!("{resource}/deviceclasses"),
         "DeviceTaintRule" => format!("{resource}/devicetaintrules"),
         _ => format!("{resource}/resourceslices"),
