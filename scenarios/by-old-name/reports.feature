@@ -30,6 +30,7 @@ Feature: Public reports on extended resources of classes
 
   @kubernetes-141103 @expected-fail:kubernetes-141103 @needs:DRAExtendedResource
   Scenario: kubernetes 141103: when one of two classes of the same name goes, the other one gives it
+    # A name of its own: the scheduler has lost it until it is started anew.
     Given a node with 1 "A100-SXM4-40GB"
     And this manifest is applied:
       """
@@ -37,18 +38,18 @@ Feature: Public reports on extended resources of classes
       kind: DeviceClass
       metadata: {name: first-by-the-old-name}
       spec:
-        extendedResourceName: nvidia.com/gpu
+        extendedResourceName: example.com/card
         selectors: [{cel: {expression: 'device.driver == "gpu.nvidia.com" && device.attributes["gpu.nvidia.com"].type == "gpu"'}}]
       ---
       apiVersion: resource.k8s.io/v1
       kind: DeviceClass
       metadata: {name: second-by-the-old-name}
       spec:
-        extendedResourceName: nvidia.com/gpu
+        extendedResourceName: example.com/card
         selectors: [{cel: {expression: 'device.driver == "gpu.nvidia.com" && device.attributes["gpu.nvidia.com"].type == "gpu"'}}]
       """
     When the DeviceClass "second-by-the-old-name" is deleted
-    And a pod asks for one "nvidia.com/gpu"
+    And a pod asks for one "example.com/card"
     Then pod "pod-1" runs within 15 seconds
     And pod "pod-1" gets "gpu-0"
 

@@ -167,6 +167,8 @@ impl ControlPlane {
                     format!("--service-account-private-key-file={}", path(&sa_key)),
                     "--use-service-account-credentials=true".into(),
                     "--leader-elect=false".into(),
+                    // A quota that was added up before its claims were seen stays wrong until the next time: five minutes.
+                    "--resource-quota-sync-period=10s".into(),
                     // The client-side limits (20 and 50 a second) alone cost seconds of a start.
                     "--kube-api-qps=1000".into(),
                     "--kube-api-burst=2000".into(),
