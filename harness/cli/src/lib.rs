@@ -68,8 +68,9 @@ pub fn main() -> ExitCode {
 /// Diagnostics of the program itself: what went wrong, unless `RUST_LOG` asks for more or less.
 fn log() {
     // The client writes down each refusal that it also returns, and some are expected, while a server comes up.
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("error,scenario=warn,kube_client=off"));
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| {
+        tracing_subscriber::EnvFilter::new("error,scenario=warn,kube_client=off")
+    });
     // A second call, in a test, changes nothing.
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
