@@ -28,6 +28,17 @@ Feature: The DRA driver on one node and the device plugin on another
 
   @needs:DRAExtendedResource
   Scenario: requests of the old kind take the cards of both nodes, each once
+    # The driver's own class has this name too; with a class of ours it holds also where another class has lost it before
+    # (kubernetes 141103).
+    Given this manifest is applied:
+      """
+      apiVersion: resource.k8s.io/v1
+      kind: DeviceClass
+      metadata: {name: gpu-by-the-old-name}
+      spec:
+        extendedResourceName: nvidia.com/gpu
+        selectors: [{cel: {expression: 'device.driver == "gpu.nvidia.com" && device.attributes["gpu.nvidia.com"].type == "gpu"'}}]
+      """
     When 4 pods each ask for one "nvidia.com/gpu"
     Then 3 pods run
     And 1 pod waits, and the scheduler says it "Insufficient nvidia.com/gpu"
