@@ -146,12 +146,7 @@ impl ControlPlane {
         let kubeconfig = |file: &str, user: &str| -> Result<String> {
             let identity = authority.issue(&Subject::user(file, user))?;
             let config = dir.join("kubeconfigs").join(file);
-            kubeconfig::by_path(
-                &config,
-                &inner_server(),
-                &authority.certificate(),
-                &identity,
-            )?;
+            kubeconfig::by_path(&config, authority, &identity)?;
             Ok(path(&config))
         };
         let controller_manager = match programs.path("kube-controller-manager") {

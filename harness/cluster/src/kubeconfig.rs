@@ -5,15 +5,16 @@ use std::{fs, path::Path};
 use serde_json::{Value, json};
 
 use crate::{
+    control_plane::inner_server,
     error::{Error, Result},
-    pki::{Identity, write_private},
+    pki::{Authority, Identity, write_private},
 };
 
-/// Writes a kubeconfig that names the certificate files.
-pub(crate) fn by_path(path: &Path, server: &str, ca: &Path, identity: &Identity) -> Result<()> {
+/// Writes a kubeconfig for a program of the cluster, which names the certificate files.
+pub(crate) fn by_path(path: &Path, authority: &Authority, identity: &Identity) -> Result<()> {
     write(
         path,
-        json!({"server": server, "certificate-authority": ca}),
+        json!({"server": inner_server(), "certificate-authority": authority.certificate()}),
         json!({"client-certificate": identity.certificate, "client-key": identity.key}),
         "sliceproof",
     )

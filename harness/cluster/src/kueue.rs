@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    control_plane::{environment, inner_server, path},
+    control_plane::{environment, path},
     error::{Error, Result},
     kubeconfig,
     node::config::make,
@@ -149,12 +149,7 @@ impl Running {
             fs::copy(from, certs.join(to)).map_err(Error::io("copy", from))?;
         }
         let config = dir.join("kubeconfig");
-        kubeconfig::by_path(
-            &config,
-            &inner_server(),
-            &authority.certificate(),
-            &identity,
-        )?;
+        kubeconfig::by_path(&config, &authority, &identity)?;
         let mut configuration = configuration.clone();
         configuration["webhook"] =
             json!({"host": "127.0.0.1", "port": WEBHOOK_PORT, "certDir": certs});

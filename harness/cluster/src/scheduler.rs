@@ -8,7 +8,7 @@ use kube::api::{Api, DeleteParams};
 use serde_json::{Value, json};
 
 use crate::{
-    control_plane::{environment, inner_server, path},
+    control_plane::{environment, path},
     error::{Error, Result},
     kubeconfig,
     node::config::make,
@@ -95,8 +95,7 @@ impl Running {
         let user = Subject::user(name, name).group("system:masters");
         let identity = authority.issue(&user)?;
         let access = dir.join("kubeconfig");
-        let ca = authority.certificate();
-        kubeconfig::by_path(&access, &inner_server(), &ca, &identity)?;
+        kubeconfig::by_path(&access, &authority, &identity)?;
         let file = dir.join("configuration.yaml");
         let text = whole(name, scheduler.configuration, &path(&access)).to_string();
         fs::write(&file, text).map_err(Error::io("write", &file))?;

@@ -25,6 +25,8 @@ mod form;
 mod generate;
 #[path = "differential/known.rs"]
 mod known;
+#[path = "differential/number.rs"]
+mod number;
 #[path = "differential/pipe.rs"]
 mod pipe;
 #[path = "differential/said.rs"]
@@ -36,16 +38,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use allocator::{Compared, Difference};
+use number::number;
 use oracle::{Variant, Version};
 use pipe::Pipe;
 use said::Said;
-
-fn number(variable: &str, otherwise: u64) -> u64 {
-    std::env::var(variable)
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(otherwise)
-}
 
 /// The allocator's program: one that is named by the environment, or the component if it is built.
 fn program(version: Version) -> Option<PathBuf> {
@@ -76,6 +72,7 @@ fn run(version: Version, variant: Variant) {
         return;
     };
     let mut allocator = Pipe::start(&program).expect("the allocator starts");
+    let number = |variable, otherwise| number(variable, otherwise).unwrap();
     let (first, cases) = (number("ORACLE_SEED", 1), number("ORACLE_CASES", 2_000));
     let mut count: BTreeMap<&str, u64> = BTreeMap::new();
     let mut known: BTreeMap<&str, u64> = BTreeMap::new();

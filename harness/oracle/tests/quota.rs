@@ -10,6 +10,8 @@
 
 #[path = "differential/dice.rs"]
 mod dice;
+#[path = "differential/number.rs"]
+mod number;
 #[path = "scheduler/plane.rs"]
 mod plane;
 #[path = "scheduler/store.rs"]
@@ -31,9 +33,10 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use futures::StreamExt as _;
-use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use libtest_mimic::Arguments;
+use number::number;
 use oracle::{Gates, Version};
-use plane::Plane;
+use plane::Start;
 use room::Scene;
 
 /// Sequences at one time, each in namespaces of its own.
@@ -44,6 +47,7 @@ fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     // Each test has a control plane of its own, and two of them take longer than one after the other.
     arguments.test_threads = Some(1);
+    let trial = |name, check| plane::trial(name, &["kube-controller-manager"], check);
     let trials = vec![
         trial("sequences_with_the_default_gates", |start| {
             sequences(start, &Gates::default_of(Version::V1_37))
@@ -67,39 +71,11 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// Starts a control plane with controllers, with the gates of a test.
-type Start<'a> = &'a dyn Fn(&Gates) -> Result<Plane, String>;
-
-fn trial(name: &'static str, check: fn(Start<'_>) -> Result<(), String>) -> Trial {
-    Trial::ignorable_test(name, move || {
-        let programs = match plane::programs(&["kube-controller-manager"]) {
-            Ok(programs) => programs,
-            Err(missing) => {
-                let why = format!("{name}: not run: {missing}");
-                if std::env::var_os("ORACLE_REQUIRED").is_some() {
-                    return Err(Failed::from(why));
-                }
-                println!("{why}");
-                return Ok(Completion::ignored_with(missing));
-            }
-        };
-        check(&|gates| Plane::start(&programs, gates))?;
-        Ok(Completion::Completed)
-    })
-}
-
-fn number(variable: &str, otherwise: u64) -> u64 {
-    let given = std::env::var(variable).ok();
-    given
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(otherwise)
-}
-
 fn sequences(start: Start<'_>, gates: &Gates) -> Result<(), String> {
     let plane = start(gates)?;
     let (first, wanted) = (
-        number("ORACLE_SEED", 1),
-        number("ORACLE_QUOTA_SEQUENCES", 48),
+        number("ORACLE_SEED", 1)?,
+        number("ORACLE_QUOTA_SEQUENCES", 48)?,
     );
     let scene = plane.block_on(Scene::set(&plane, gates))?;
     let begun = Instant::now();

@@ -29,6 +29,8 @@ mod cast;
 mod extended;
 #[path = "scheduler/judge.rs"]
 mod judge;
+#[path = "differential/number.rs"]
+mod number;
 #[path = "scheduler/plane.rs"]
 mod plane;
 #[path = "scheduler/play.rs"]
@@ -42,9 +44,10 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use cast::Cast;
-use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use libtest_mimic::Arguments;
+use number::number;
 use oracle::{Gates, Version};
-use plane::Plane;
+use plane::Start;
 
 /// Cases that share the cluster at one time.
 const TOGETHER: usize = 24;
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     // Each test has a control plane of its own, and two of them take longer than one after the other.
     arguments.test_threads = Some(1);
+    let trial = |name, check| plane::trial(name, &[], check);
     let trials = vec![
         trial("cases_with_the_default_gates", |start| {
             cases(start, &Gates::default_of(Version::V1_37))
@@ -76,39 +80,11 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// Starts a control plane with the gates of a test.
-type Start<'a> = &'a dyn Fn(&Gates) -> Result<Plane, String>;
-
-fn trial(name: &'static str, check: fn(Start<'_>) -> Result<(), String>) -> Trial {
-    Trial::ignorable_test(name, move || {
-        let programs = match plane::programs(&[]) {
-            Ok(programs) => programs,
-            Err(missing) => {
-                let why = format!("{name}: not run: {missing}");
-                if std::env::var_os("ORACLE_REQUIRED").is_some() {
-                    return Err(Failed::from(why));
-                }
-                println!("{why}");
-                return Ok(Completion::ignored_with(missing));
-            }
-        };
-        check(&|gates| Plane::start(&programs, gates))?;
-        Ok(Completion::Completed)
-    })
-}
-
-fn number(variable: &str, otherwise: u64) -> u64 {
-    let given = std::env::var(variable).ok();
-    given
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(otherwise)
-}
-
 fn cases(start: Start<'_>, gates: &Gates) -> Result<(), String> {
     let plane = start(gates)?;
     let (first, wanted) = (
-        number("ORACLE_SEED", 1),
-        number("ORACLE_SCHEDULER_CASES", 60),
+        number("ORACLE_SEED", 1)?,
+        number("ORACLE_SCHEDULER_CASES", 60)?,
     );
     let casts: Vec<Cast> = (first..first + wanted)
         .map(|seed| Cast::new(seed, gates))

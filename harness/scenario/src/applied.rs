@@ -103,15 +103,10 @@ impl World {
         }
         for object in objects {
             let shown = shown(object);
-            let types = TypeMeta {
-                api_version: word(object, "apiVersion").to_owned(),
-                kind: word(object, "kind").to_owned(),
-            };
-            let kind = GroupVersionKind::try_from(&types)
-                .map_err(|error| Failure::new(format!("{shown}: {error}")))?;
-            let (resource, _) = pinned_kind(&self.testbed().client(), &kind)
-                .await
-                .map_err(|error| api(&format!("ask for the kind of {shown}"), &error))?;
+            let (resource, _) = self
+                .kind_of(object)
+                .await?
+                .map_err(|refusal| Failure::new(format!("{shown} cannot be sent: {refusal}")))?;
             let mut object = object.clone();
             object["metadata"]["labels"][LABEL] = json!("yes");
             object["metadata"]["namespace"] = json!(beside);

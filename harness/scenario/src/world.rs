@@ -1,6 +1,6 @@
 //! What one scenario knows: its namespace, the pods it made, and what it sees of the cluster.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,9 +19,9 @@ use crate::testbed::{NodeCards, NodeWish, Testbed, TestbedError};
 use crate::wait::{Probe, until};
 
 /// Image of the test pods; the cluster brings it.
-pub(crate) const IMAGE: &str = "sliceproof.local/gpu-test:1";
+const IMAGE: &str = "sliceproof.local/gpu-test:1";
 /// Runs until it is told to end. The shell is process 1 and must obey SIGTERM itself: process 1 has no default action.
-pub(crate) const FOREVER: &str = "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done";
+const FOREVER: &str = "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done";
 /// Label of every object that a scenario makes.
 pub(crate) const LABEL: &str = "sliceproof.local/scenario";
 
@@ -110,6 +110,8 @@ pub struct World {
     pub(crate) applied: Vec<Applied>,
     /// Gangs that the scenario made.
     pub(crate) gangs: Vec<crate::gang::Made>,
+    /// In which form the cluster has gangs, once somebody has asked.
+    pub(crate) form: OnceCell<Option<crate::gang::Form>>,
     /// Who places its gangs, where a step has named somebody.
     pub(crate) scheduler: Option<String>,
     /// Schedulers that steps have started.
@@ -146,6 +148,7 @@ impl World {
             waiting: Vec::new(),
             applied: Vec::new(),
             gangs: Vec::new(),
+            form: OnceCell::new(),
             scheduler: None,
             schedulers: Vec::new(),
             faulty: Vec::new(),
@@ -313,10 +316,7 @@ impl World {
         if !self.templates.contains(&template) {
             let templates: Api<ResourceClaimTemplate> =
                 Api::namespaced(self.testbed.client(), &self.namespace);
-            let wanted = object(json!({
-                "metadata": { "name": template, "labels": { LABEL: "yes" } },
-                "spec": { "spec": { "devices": ask.devices() } }
-            }))?;
+            let wanted = object(claim_template(&template, &ask.devices()))?;
             templates
                 .create(&PostParams::default(), &wanted)
                 .await
@@ -510,6 +510,16 @@ impl World {
             .find(|made| made.pod == pod)
             .map(|made| &made.ask)
     }
+}
+
+/// A template for claims that ask for `devices`.
+pub(crate) fn claim_template(name: &str, devices: &serde_json::Value) -> serde_json::Value {
+    json!({
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": { "name": name, "labels": { LABEL: "yes" } },
+        "spec": { "spec": { "devices": devices } }
+    })
 }
 
 /// A pod that lives until it is ended, and whose container uses all of `claims`.

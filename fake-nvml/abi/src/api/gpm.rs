@@ -94,11 +94,10 @@ fn metric(id: u32, from: &Seen, to: &Seen) -> Result<Known> {
         61 => moves(c"NVLINK_TX", c"NvLink Traffic Sent", &|it| it.nvlink.sent),
         62..=97 => {
             let link = (id - 62) / 2;
-            let over = |seen: &Seen, rate: Rate| seen.over(link, rate);
             let received = id.is_multiple_of(2);
             let of = |seen: &Seen| {
                 let flow = seen.traffic.nvlink;
-                over(seen, if received { flow.received } else { flow.sent })
+                seen.over(link, if received { flow.received } else { flow.sent })
             };
             Ok(rate(
                 if received {

@@ -11,7 +11,7 @@ use std::{
 use serde_json::json;
 
 use crate::{
-    control_plane::{environment, inner_server, path},
+    control_plane::{environment, path},
     error::{Error, Result},
     features::Features,
     images, kubeconfig, net,
@@ -386,12 +386,7 @@ fn write_kubeconfig(
     identity: &crate::pki::Identity,
 ) -> Result<PathBuf> {
     let config = shared.cluster.join("kubeconfigs").join(file);
-    kubeconfig::by_path(
-        &config,
-        &inner_server(),
-        &shared.authority.certificate(),
-        identity,
-    )?;
+    kubeconfig::by_path(&config, shared.authority, identity)?;
     Ok(config)
 }
 

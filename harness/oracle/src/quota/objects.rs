@@ -240,23 +240,22 @@ fn across(spec: &core::PodSpec) -> bool {
         term.namespace_selector.is_some()
             || term.namespaces.as_ref().is_some_and(|it| !it.is_empty())
     };
-    let with = affinity.pod_affinity.iter().any(|affinity| {
-        let must = affinity
-            .required_during_scheduling_ignored_during_execution
-            .iter();
-        let may = affinity
-            .preferred_during_scheduling_ignored_during_execution
-            .iter();
-        must.flatten().any(term) || may.flatten().any(|it| term(&it.pod_affinity_term))
+    let of = |must: &Option<Vec<core::PodAffinityTerm>>,
+              may: &Option<Vec<core::WeightedPodAffinityTerm>>| {
+        must.iter().flatten().any(term)
+            || may.iter().flatten().any(|it| term(&it.pod_affinity_term))
+    };
+    let with = affinity.pod_affinity.as_ref().is_some_and(|it| {
+        of(
+            &it.required_during_scheduling_ignored_during_execution,
+            &it.preferred_during_scheduling_ignored_during_execution,
+        )
     });
-    let without = affinity.pod_anti_affinity.iter().any(|affinity| {
-        let must = affinity
-            .required_during_scheduling_ignored_during_execution
-            .iter();
-        let may = affinity
-            .preferred_during_scheduling_ignored_during_execution
-            .iter();
-        must.flatten().any(term) || may.flatten().any(|it| term(&it.pod_affinity_term))
+    let without = affinity.pod_anti_affinity.as_ref().is_some_and(|it| {
+        of(
+            &it.required_during_scheduling_ignored_during_execution,
+            &it.preferred_during_scheduling_ignored_during_execution,
+        )
     });
     with || without
 }

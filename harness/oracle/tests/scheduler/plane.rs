@@ -3,6 +3,7 @@
 use std::future::Future;
 
 use cluster::{Cluster, ClusterSpec, Features, Programs, Running, Silent};
+use libtest_mimic::{Completion, Failed, Trial};
 use oracle::{Gate, Gates, Stage};
 use tokio::runtime::Runtime;
 
@@ -26,6 +27,32 @@ pub(crate) fn programs(others: &[&str]) -> Result<Programs, String> {
         .map(path)
         .collect::<Result<_, String>>()?;
     Ok(Programs::new(paths))
+}
+
+/// Starts a control plane with the gates of a test.
+pub(crate) type Start<'a> = &'a dyn Fn(&Gates) -> Result<Plane, String>;
+
+/// A test on control planes with `others` besides. Where a program is not there it is not run, or fails if `ORACLE_REQUIRED` is set.
+pub(crate) fn trial(
+    name: &'static str,
+    others: &'static [&'static str],
+    check: fn(Start<'_>) -> Result<(), String>,
+) -> Trial {
+    Trial::ignorable_test(name, move || {
+        let programs = match programs(others) {
+            Ok(programs) => programs,
+            Err(missing) => {
+                let why = format!("{name}: not run: {missing}");
+                if std::env::var_os("ORACLE_REQUIRED").is_some() {
+                    return Err(Failed::from(why));
+                }
+                println!("{why}");
+                return Ok(Completion::ignored_with(missing));
+            }
+        };
+        check(&|gates| Plane::start(&programs, gates))?;
+        Ok(Completion::Completed)
+    })
 }
 
 /// What the programs are told, where it is not their default. Gates that are locked cannot be named.

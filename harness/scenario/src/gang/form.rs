@@ -5,6 +5,7 @@ use kube::api::ApiResource;
 use kube::core::GroupVersionKind;
 use serde_json::{Value, json};
 
+use super::scheduler::Scheduler;
 use crate::manifest::word;
 
 /// The only group of a Workload of 1.35.
@@ -65,15 +66,18 @@ impl Form {
             Form::Alpha | Form::Beta => "podgroups",
         }
     }
+}
 
-    pub(crate) fn resource(self) -> ApiResource {
+/// The cluster's own scheduler, by the Workload API.
+impl Scheduler for Form {
+    fn resource(&self) -> ApiResource {
         let version = self.api_version().rsplit('/').next().unwrap_or_default();
         let kind = GroupVersionKind::gvk("scheduling.k8s.io", version, self.kind());
         ApiResource::from_gvk_with_plural(&kind, self.plural())
     }
 
     /// The object that announces a gang; `None` where this form has no place for what it asks.
-    pub(crate) fn announce(self, group: &Group) -> Option<Value> {
+    fn announce(&self, group: &Group) -> Option<Value> {
         let gang = json!({ "gang": { "minCount": group.min } });
         let mut spec = match self {
             Form::Workload if group.claim.is_some() => return None,
@@ -81,7 +85,7 @@ impl Form {
             Form::Workload => json!({ "podGroups": [{ "name": PODS, "policy": gang }] }),
             Form::Alpha | Form::Beta => json!({ "schedulingPolicy": gang }),
         };
-        if self != Form::Workload {
+        if *self != Form::Workload {
             if let Some(class) = &group.priority {
                 spec["priorityClassName"] = json!(class);
             }
@@ -98,8 +102,7 @@ impl Form {
         }))
     }
 
-    /// Makes a pod a member.
-    pub(crate) fn join(self, pod: &mut Value, group: &str) {
+    fn join(&self, pod: &mut Value, group: &str) {
         match self {
             Form::Workload => {
                 pod["spec"]["workloadRef"] = json!({ "name": group, "podGroup": PODS });
@@ -111,7 +114,7 @@ impl Form {
     }
 
     /// The gang of which a pod is a member. Replicas of a Workload's group are gangs of their own.
-    pub(crate) fn gang_of(self, pod: &Value) -> Option<String> {
+    fn gang_of(&self, pod: &Value) -> Option<String> {
         let spec = &pod["spec"];
         let name = match self {
             Form::Workload => {
@@ -129,7 +132,7 @@ impl Form {
     }
 
     /// The gangs that an object announces, each with the pods that it must have at once. Groups without a gang's policy are none.
-    pub(crate) fn announced(self, object: &Value) -> Vec<(String, usize)> {
+    fn announced(&self, object: &Value) -> Vec<(String, usize)> {
         let name = word(&object["metadata"], "name");
         let min = |policy: &Value| usize::try_from(policy["gang"]["minCount"].as_u64()?).ok();
         match self {
@@ -149,7 +152,7 @@ impl Form {
     }
 
     /// What the object says of its gang; `None` where it says nothing yet, or cannot.
-    pub(crate) fn said(self, object: &Value) -> Option<Said> {
+    fn said(&self, object: &Value) -> Option<Said> {
         let wanted = match self {
             Form::Workload => return None,
             Form::Alpha => "PodGroupScheduled",

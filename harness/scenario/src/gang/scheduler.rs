@@ -36,33 +36,6 @@ pub(crate) trait Scheduler {
     }
 }
 
-/// The cluster's own, by the Workload API in its form.
-impl Scheduler for Form {
-    fn resource(&self) -> ApiResource {
-        (*self).resource()
-    }
-
-    fn announce(&self, group: &Group) -> Option<Value> {
-        (*self).announce(group)
-    }
-
-    fn join(&self, pod: &mut Value, gang: &str) {
-        (*self).join(pod, gang);
-    }
-
-    fn gang_of(&self, pod: &Value) -> Option<String> {
-        (*self).gang_of(pod)
-    }
-
-    fn announced(&self, object: &Value) -> Vec<(String, usize)> {
-        (*self).announced(object)
-    }
-
-    fn said(&self, object: &Value) -> Option<Said> {
-        (*self).said(object)
-    }
-}
-
 /// What gets a scheduler into a cluster.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Install {

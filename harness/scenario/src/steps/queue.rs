@@ -9,7 +9,7 @@ use report::Failure;
 use serde_json::{Value, json};
 
 use crate::registry::{Args, BlockWish, Kind, Registry, StepResult};
-use crate::world::{FOREVER, IMAGE, LABEL, World};
+use crate::world::{Ask, LABEL, World, claim_template, pod_object};
 
 /// What the steps start.
 const KUEUE: &[&str] = &["kueue", "kueue-manifests"];
@@ -286,44 +286,20 @@ async fn queue(world: &mut World, args: &Args, cohort: Option<&str>) -> StepResu
     world.apply(&objects).await
 }
 
-/// A template for what a claim asks for.
-fn template(name: &str, devices: &Value) -> Value {
-    json!({
-        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate",
-        "metadata": {"name": name}, "spec": {"spec": {"devices": devices}}
-    })
-}
-
 /// A Job of so many pods, with these claims or this extended resource.
 fn job(name: &str, queue: &str, pods: usize, claims: &Value, resource: Option<&str>) -> Value {
-    let used: Vec<Value> = claims
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|claim| json!({"name": claim["name"]}))
-        .collect();
-    let resources = match resource {
+    let mut spec = pod_object(name, claims)["spec"].take();
+    if let Some(resource) = resource {
         // Kueue reads the requests, and a template's are not filled in from its limits.
-        Some(resource) => json!({"requests": {resource: "1"}, "limits": {resource: "1"}}),
-        None => json!({"claims": used}),
-    };
+        spec["containers"][0]["resources"] =
+            json!({"requests": {resource: "1"}, "limits": {resource: "1"}});
+    }
     json!({
         "apiVersion": "batch/v1", "kind": "Job",
         "metadata": {"name": name, "labels": {"kueue.x-k8s.io/queue-name": queue}},
         "spec": {
             "suspend": true, "parallelism": pods, "completions": pods, "backoffLimit": 0,
-            "template": {
-                "metadata": {"labels": {LABEL: "yes"}},
-                "spec": {
-                    "restartPolicy": "Never", "terminationGracePeriodSeconds": 2,
-                    "automountServiceAccountToken": false, "enableServiceLinks": false,
-                    "resourceClaims": claims,
-                    "containers": [{
-                        "name": "main", "image": IMAGE, "imagePullPolicy": "Never",
-                        "command": ["sh", "-c", FOREVER], "resources": resources
-                    }]
-                }
-            }
+            "template": {"metadata": {"labels": {LABEL: "yes"}}, "spec": spec}
         }
     })
 }
@@ -336,21 +312,14 @@ async fn submit(world: &mut World, args: &Args, count: usize, devices: &Value) -
     let (name, queue) = (args.text("name"), args.text("text"));
     let claims = of_template(name);
     let objects = [
-        template(name, devices),
+        claim_template(name, devices),
         job(name, queue, count, &claims, None),
     ];
     world.apply(&objects).await
 }
 
-fn of_class(class: &str) -> Value {
-    json!({"requests": [{"name": "gpu", "exactly": {"deviceClassName": class}}]})
-}
-
 fn of_profile(profile: &str) -> Value {
-    let expression = format!("device.attributes[\"{DRIVER}\"].profile == \"{profile}\"");
-    let mut devices = of_class("mig.nvidia.com");
-    devices["requests"][0]["exactly"]["selectors"] = json!([{"cel": {"expression": expression}}]);
-    devices
+    Ask::Profile(profile.to_owned()).devices()
 }
 
 async fn job_of_profile(world: &mut World, args: &Args) -> StepResult {
@@ -358,7 +327,8 @@ async fn job_of_profile(world: &mut World, args: &Args) -> StepResult {
 }
 
 async fn job_of_class(world: &mut World, args: &Args) -> StepResult {
-    submit(world, args, args.count(), &of_class(args.text("class"))).await
+    let ask = Ask::Class(args.text("class").to_owned());
+    submit(world, args, args.count(), &ask.devices()).await
 }
 
 async fn job_of_resource(world: &mut World, args: &Args) -> StepResult {
@@ -377,7 +347,7 @@ async fn many_jobs(world: &mut World, args: &Args) -> StepResult {
     let profile = args.text("profile");
     let template_name = format!("one-{}", profile.replace('+', "-"));
     world
-        .apply(&[template(&template_name, &of_profile(profile))])
+        .apply(&[claim_template(&template_name, &of_profile(profile))])
         .await?;
     for number in 1..=args.count() {
         let name = format!("job-{number}");

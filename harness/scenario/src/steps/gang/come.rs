@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{gang, gangs, scheduler};
 use crate::gang::{Group, Made, Sight};
 use crate::registry::{Args, BlockWish, Kind, Registry, StepResult};
-use crate::world::{self, Ask, World, api, pod_object};
+use crate::world::{self, Ask, World, api, claim_template, pod_object};
 
 const DEVICES: &str = "When gang \"train\" of 2 pods comes, each claiming:\n  \"\"\"\n  requests:\n  - name: gpu\n    exactly: {deviceClassName: mig.nvidia.com}\n  \"\"\"";
 
@@ -152,13 +152,7 @@ async fn comes_claiming(world: &mut World, args: &Args) -> StepResult {
     let (pods, group) = wanted(args);
     let template = format!("each-of-{}", group.name);
     for devices in &args.objects {
-        let object = json!({
-            "apiVersion": "resource.k8s.io/v1",
-            "kind": "ResourceClaimTemplate",
-            "metadata": { "name": template },
-            "spec": { "spec": { "devices": devices } }
-        });
-        world.apply(&[object]).await?;
+        world.apply(&[claim_template(&template, devices)]).await?;
     }
     announce(world, &group).await?;
     members(

@@ -47,6 +47,14 @@ fn no_workloads() -> Failure {
 
 /// The form of the Workload API that the cluster serves, where it serves one.
 async fn form(world: &World) -> Result<Option<Form>, Failure> {
+    if let Some(known) = world.form.get() {
+        return Ok(*known);
+    }
+    let found = ask_for_form(world).await?;
+    Ok(*world.form.get_or_init(|| found))
+}
+
+async fn ask_for_form(world: &World) -> Result<Option<Form>, Failure> {
     let client = world.testbed().client();
     for form in Form::ALL {
         match client.list_api_group_resources(form.api_version()).await {
