@@ -1,0 +1,14 @@
+//! The bill: who held which part of a card for how long, what it cost, and where money leaks.
+//! Not here: what is allocated (Kubernetes decides), what would have fitted (`oracle`), what a card can be cut into (`gpu-model`).
+//! In: objects of the API as they change, and a price book. Out: a ledger of facts, entries, charges, invoices and exports.
+#![forbid(unsafe_code)]
+
+pub mod book;
+pub mod entry;
+pub mod ratio;
+pub mod time;
+
+pub use book::{Part, UnknownWeight, Weights};
+pub use entry::{Bucket, Card, Consumer, Entry, EntryError, Holder};
+pub use ratio::{Arithmetic, Ratio, Rounding, Sum};
+pub use time::{MonthBasis, Seconds, Span, TimeError, Unit};
