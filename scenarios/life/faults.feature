@@ -10,7 +10,7 @@ Feature: Cards that somebody else cuts, and calls that go wrong
   Scenario: dra-driver-nvidia-gpu 35: a place that somebody has taken is an error that heals when it is free
     When somebody on the node cuts "7g.40gb" with nvidia-smi
     And a pod claims one "1g.5gb"
-    Then pod "pod-1" is bound to "node-1"
+    Then the kubelet says of pod "pod-1" within 60 seconds: "prepare"
     When somebody on the node removes all partitions with nvidia-smi
     Then pod "pod-1" runs within 20 seconds
     And claims, counters and the card agree

@@ -11,12 +11,12 @@ Feature: An API server that dies
       """
       format: 1
       calls:
-      - {function: "nvmlDeviceCreateGpuInstance*", nth: 1, latency: 4s}
+      - {function: "nvmlDeviceCreateGpuInstance*", nth: 1, latency: 10s}
       """
     When a pod claims one "3g.20gb"
-    Then pod "pod-1" is bound to "node-1"
+    Then the driver on the node prepares pod "pod-1" within 60 seconds
     When the API server is killed
-    Then the cards of the node are cut into "3g.20gb" within 20 seconds
+    Then the cards of the node are cut into "3g.20gb" within 40 seconds
     When the API server starts again
     Then pod "pod-1" runs within 60 seconds
     And claims, counters and the card agree

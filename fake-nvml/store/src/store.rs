@@ -68,15 +68,17 @@ impl Store {
         }
     }
 
-    /// Opens the state file if it is there and sets it, in place, to `machine`; else makes it.
+    /// Opens the state file if it is there and sets it, in place, to `machine`; else makes it. Plans of faults go on being counted
+    /// where those before stood, so that none takes an earlier one's calls for its own.
     ///
     /// # Errors
     /// As [`Store::open`] and [`Store::create`].
     pub fn put(path: impl AsRef<Path>, machine: &Machine) -> Result<Self, Error> {
         match Self::open(path.as_ref()) {
             Ok(store) => {
-                let set =
-                    store.update(|_, _| Ok::<_, std::convert::Infallible>((machine.clone(), ())));
+                let set = store.update(|before, _| {
+                    Ok::<_, std::convert::Infallible>((machine.clone().following(before), ()))
+                });
                 match set {
                     Ok(()) => Ok(store),
                     Err(UpdateError::Store(error)) => Err(error),

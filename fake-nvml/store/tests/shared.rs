@@ -38,6 +38,24 @@ fn another_process() {
     }
 }
 
+#[test]
+fn a_plan_on_a_machine_made_anew_counts_from_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("state");
+    let fresh = machine("node", &[("L4", 1)]);
+    let mut plans = BTreeSet::new();
+    for _ in 0..3 {
+        let store = Store::put(&path, &fresh).expect("made anew");
+        let armed =
+            store.update(|machine, _| Ok::<_, Refusal>((machine.armed(0, Vec::new(), Now(1)), ())));
+        armed.expect("a writable state");
+        let plan = store.read().expect("the state").machine.faults.id;
+        assert_eq!([store.count(plan, 0), store.count(plan, 0)], [1, 2]);
+        plans.insert(plan);
+    }
+    assert_eq!(plans.len(), 3);
+}
+
 fn entry(arguments: &str) -> Entry<'_> {
     Entry {
         at: Now(1),

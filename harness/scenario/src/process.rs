@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cluster::{NodeShape, Running};
 use futures::FutureExt;
@@ -42,6 +43,7 @@ pub struct ProcessCluster {
     environment: Environment,
     end: End,
     progress: Progress,
+    worn: AtomicBool,
 }
 
 impl ProcessCluster {
@@ -56,6 +58,7 @@ impl ProcessCluster {
             environment,
             end,
             progress,
+            worn: AtomicBool::new(false),
         }
     }
 
@@ -232,7 +235,12 @@ impl Testbed for ProcessCluster {
         .boxed_local()
     }
 
+    fn worn(&self) -> bool {
+        self.worn.load(Ordering::Relaxed)
+    }
+
     fn api_server(&self, event: ApiServerEvent) -> LocalBoxFuture<'_, Result<(), TestbedError>> {
+        self.worn.store(true, Ordering::Relaxed);
         async move {
             let running = self.running.read().await;
             let running = running.as_ref().ok_or_else(gone)?;

@@ -170,11 +170,16 @@ impl Runner {
                 .into_iter()
                 .filter_map(|index| Some((index, plan.scenarios.get(index)?)))
                 .collect();
-            match self.on_one(asks, &scenarios, &launch, &stop).await {
-                Ended::Well => {}
-                Ended::Failed if self.options.fail_fast => return RunEnd::Failed,
-                Ended::Failed => end = RunEnd::Failed,
-                Ended::Stop(end) => return end,
+            let mut rest = scenarios.as_slice();
+            while !rest.is_empty() {
+                let (ended, played) = self.on_one(asks.clone(), rest, &launch, &stop).await;
+                match ended {
+                    Ended::Well => {}
+                    Ended::Failed if self.options.fail_fast => return RunEnd::Failed,
+                    Ended::Failed => end = RunEnd::Failed,
+                    Ended::Stop(end) => return end,
+                }
+                rest = rest.get(played..).unwrap_or_default();
             }
         }
         end
@@ -200,14 +205,14 @@ impl Runner {
         clusters
     }
 
-    /// Runs scenarios that share a cluster.
+    /// Runs scenarios on one cluster until it is worn, and says how many it has run.
     async fn on_one(
         &self,
         asks: Asks,
         scenarios: &[(usize, &PlannedScenario)],
         launch: &Launch<'_>,
         stop: &watch::Receiver<bool>,
-    ) -> Ended {
+    ) -> (Ended, usize) {
         let first = scenarios.first().map(|(_, planned)| self.nodes_of(planned));
         let up = if asks.is_empty() {
             "up".to_owned()
@@ -222,23 +227,27 @@ impl Runner {
             launched = launch(first.unwrap_or_default(), asks) => launched,
             () = stopped(stop.clone()) => {
                 self.phase("cluster", Outcome::NotRun, "interrupted while starting", started);
-                return Ended::Stop(RunEnd::Interrupted);
+                return (Ended::Stop(RunEnd::Interrupted), 0);
             }
         };
         let testbed = match launched {
             Ok(testbed) => testbed,
             Err(error) => {
                 self.phase("cluster", Outcome::Failed, "did not start", started);
-                return Ended::Stop(RunEnd::Broken {
-                    message: error.message,
-                });
+                let message = error.message;
+                return (Ended::Stop(RunEnd::Broken { message }), 0);
             }
         };
         self.phase("cluster", Outcome::Passed, &up, started);
         self.emitter
             .emit(What::EnvironmentKnown(testbed.environment()));
         let mut ended = Ended::Well;
+        let mut played = 0;
         for (index, planned) in scenarios {
+            if testbed.worn() {
+                break;
+            }
+            played += 1;
             match self.scenario(*index, planned, &testbed, stop.clone()).await {
                 Verdict::Passed | Verdict::FailedAsExpected | Verdict::Varied(_) => {}
                 Verdict::Failed(_) => {
@@ -261,7 +270,7 @@ impl Runner {
             self.emitter.emit(What::Notice {
                 text: format!("the cluster is kept: {}", testbed.how_to_reach()),
             });
-            return Ended::Stop(RunEnd::Failed);
+            return (Ended::Stop(RunEnd::Failed), played);
         }
         let started = Instant::now();
         self.emitter.emit(What::PhaseStarted {
@@ -278,7 +287,7 @@ impl Runner {
                 }
             }
         }
-        ended
+        (ended, played)
     }
 
     fn phase(&self, phase: &str, outcome: Outcome, detail: &str, started: Instant) {

@@ -278,7 +278,14 @@ pub trait Testbed: Send + Sync {
         })
     }
 
-    /// Lets something befall the API server, and returns when it is over.
+    /// Whether something befell the cluster that its parts take minutes to get over: it goes on, and the next scenario
+    /// gets another one.
+    fn worn(&self) -> bool {
+        false
+    }
+
+    /// Lets something befall the API server, and returns when it is over. Whoever listens to it comes back one by one, so
+    /// the cluster is worn after it.
     fn api_server(&self, event: ApiServerEvent) -> LocalBoxFuture<'_, Result<(), TestbedError>>;
 
     /// Writes what is known below the API (component logs, driver state) into `folder`.

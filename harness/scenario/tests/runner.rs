@@ -404,6 +404,27 @@ fn who_asks_for_the_same_shares_a_cluster_and_who_asks_for_nothing_is_first() {
 }
 
 #[test]
+fn who_comes_after_the_death_of_an_api_server_gets_another_cluster() {
+    let plays = "    When a pod claims one \"1g.5gb\"\n    Then 1 pod runs\n";
+    let feature = format!(
+        "{ONE}\n  Scenario: first\n{plays}\n  Scenario: dies\n    When the API server is killed\n    Then 1 pod runs\n\n  Scenario: after\n{plays}\n  Scenario: last\n{plays}"
+    );
+    let hollow = Hollow::new(Lie::Nothing);
+    let (end, results) = run(&text(&feature), &hollow, Options::default(), &never());
+    assert_eq!(end, RunEnd::Failed);
+    assert_eq!((results.totals.passed, results.totals.failed), (3, 1));
+    assert_eq!(hollow.launched().len(), 2);
+
+    let one = Options {
+        fail_fast: true,
+        ..Options::default()
+    };
+    let hollow = Hollow::new(Lie::Nothing);
+    let (_, results) = run(&text(&feature), &hollow, one, &never());
+    assert_eq!((results.totals.passed, hollow.launched().len()), (1, 1));
+}
+
+#[test]
 fn what_must_fail_is_not_red_and_what_no_longer_fails_is() {
     let scenario = |name: &str, last: &str| {
         format!(

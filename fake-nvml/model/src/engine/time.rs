@@ -85,6 +85,15 @@ impl Machine {
         machine
     }
 
+    /// This machine in the place of another: its plan is a later one than any of that, unless it is the same.
+    #[must_use]
+    pub fn following(mut self, before: &Machine) -> Machine {
+        if self.faults != before.faults {
+            self.faults.id = self.faults.id.max(before.faults.id + 1);
+        }
+        self
+    }
+
     /// The machine with a rule more behind those that are armed; its window counts from now.
     #[must_use]
     pub fn also_armed(&self, mut rule: Rule, now: Now) -> Machine {

@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
-use kube::api::DeleteParams;
+use k8s_openapi::api::core::v1::Event;
+use k8s_openapi::api::resource::v1::ResourceClaim;
+use kube::api::{Api, DeleteParams, ListParams};
 use report::Failure;
 
 use super::card::{leftovers, until_none};
 use crate::registry::{Args, BlockWish, Kind, Registry, StepResult};
 use crate::testbed::{NodeEvent, NodeWish};
-use crate::wait::in_vain;
+use crate::wait::{Probe, in_vain};
 use crate::world::{World, api};
 
 /// How long the node may lag behind the API.
@@ -76,6 +78,24 @@ pub(super) fn register(steps: &mut Registry) {
         )
         .doc("`nvidia-smi mig` removes every partition on the cards of the node, whoever holds it.")
         .example("When somebody on the node removes all partitions with nvidia-smi");
+    steps
+        .add(
+            Kind::Then,
+            "the driver on the node prepares pod {name} within {duration}",
+            |world, args| Box::pin(prepares(world, args)),
+        )
+        .doc("A claim of the pod is in the driver's checkpoint: the driver has begun with it, and may be done.")
+        .example("Then the driver on the node prepares pod \"pod-1\" within 60 seconds")
+        .timeout(Duration::from_secs(3700));
+    steps
+        .add(
+            Kind::Then,
+            "the kubelet says of pod {name} within {duration}: {text}",
+            |world, args| Box::pin(kubelet_says(world, args)),
+        )
+        .doc("The kubelet has reported this of the pod in an event.")
+        .example("Then the kubelet says of pod \"pod-1\" within 60 seconds: \"Failed to prepare dynamic resources\"")
+        .timeout(Duration::from_secs(3700));
     steps
         .add(Kind::Then, "nothing is left behind on the node", |world, args| Box::pin(nothing_left(world, args)))
         .doc("No claim holds a device, NVML has no GPU instance, the driver's checkpoint has no claim, and no CDI file of a claim is there.")
@@ -164,6 +184,60 @@ async fn by_force(world: &mut World, args: &Args) -> StepResult {
         made.ended = true;
     }
     Ok(())
+}
+
+const CHECKPOINT: &str = "/var/lib/kubelet/plugins/gpu.nvidia.com/checkpoint.json";
+
+async fn prepares(world: &mut World, args: &Args) -> StepResult {
+    let (node, pod) = (world.the_node()?.name.clone(), args.text("name"));
+    let claims: Api<ResourceClaim> = Api::namespaced(world.testbed().client(), world.namespace());
+    let what = format!("the driver prepares {pod}");
+    world
+        .until(args.duration(), &what, async || {
+            let list = claims.list(&ListParams::default()).await;
+            let list = list.map_err(|error| api("list the ResourceClaims", &error))?;
+            let of_pod = |claim: &&ResourceClaim| {
+                let status = claim.status.as_ref();
+                let users = status.and_then(|it| it.reserved_for.as_ref());
+                users.is_some_and(|users| users.iter().any(|it| it.name == pod))
+            };
+            let claims: Vec<&ResourceClaim> = list.items.iter().filter(of_pod).collect();
+            let checkpoint = world.on_node(&node, &["cat", CHECKPOINT]).await?;
+            let mut uids = claims.iter().filter_map(|it| it.metadata.uid.as_deref());
+            Ok(if claims.is_empty() {
+                Probe::NotYet(format!("no claim is reserved for {pod}"))
+            } else if uids.any(|uid| checkpoint.contains(uid)) {
+                Probe::Ready(())
+            } else {
+                Probe::NotYet(format!("no claim of {pod} is in the driver's checkpoint"))
+            })
+        })
+        .await
+}
+
+async fn kubelet_says(world: &mut World, args: &Args) -> StepResult {
+    let (pod, text) = (args.text("name"), args.text("text"));
+    let events: Api<Event> = Api::namespaced(world.testbed().client(), world.namespace());
+    let of_pod = ListParams::default().fields(&format!("involvedObject.name={pod}"));
+    let what = format!("the kubelet says of {pod}: {text}");
+    world
+        .until(args.duration(), &what, async || {
+            let list = events.list(&of_pod).await;
+            let list = list.map_err(|error| api("list the Events", &error))?;
+            let by_kubelet = list.items.into_iter().filter(|event| {
+                let source = event.source.as_ref();
+                source.and_then(|it| it.component.as_deref()) == Some("kubelet")
+            });
+            let said: Vec<String> = by_kubelet.filter_map(|event| event.message).collect();
+            Ok(if said.iter().any(|it| it.contains(text)) {
+                Probe::Ready(())
+            } else if said.is_empty() {
+                Probe::NotYet("nothing".to_owned())
+            } else {
+                Probe::NotYet(said.join("\n"))
+            })
+        })
+        .await
 }
 
 /// Prints a line for each claim in the driver's checkpoint and for each CDI file of a claim, and for what is not where it

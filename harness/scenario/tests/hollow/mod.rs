@@ -76,6 +76,8 @@ pub(crate) struct State {
     befallen: Vec<NodeEvent>,
     /// What the clusters were asked for that it has been.
     launched: Vec<Asks>,
+    /// Something befell its API server since.
+    worn: bool,
 }
 
 /// The hollow cluster.
@@ -96,6 +98,7 @@ impl Hollow {
             left_one: false,
             befallen: Vec::new(),
             launched: Vec::new(),
+            worn: false,
         };
         Arc::new(Self {
             state: Arc::new(Mutex::new(state)),
@@ -113,7 +116,9 @@ impl Hollow {
 
     /// Somebody starts it, and asks this of it.
     pub(crate) fn launch(&self, asks: Asks) {
-        self.lock().launched.push(asks);
+        let mut state = self.lock();
+        state.launched.push(asks);
+        state.worn = false;
     }
 
     /// What was asked of it at each start.
@@ -199,7 +204,12 @@ impl Testbed for Hollow {
         .boxed_local()
     }
 
+    fn worn(&self) -> bool {
+        self.lock().worn
+    }
+
     fn api_server(&self, event: ApiServerEvent) -> LocalBoxFuture<'_, Result<(), TestbedError>> {
+        self.lock().worn = true;
         async move {
             Err(TestbedError::new(format!(
                 "an API server in memory: {event:?} is nothing to it"
