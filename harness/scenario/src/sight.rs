@@ -28,6 +28,8 @@ pub(crate) enum State {
     Running,
     /// The scheduler has refused it, with its words.
     Waiting(String),
+    /// The scheduler could not try it to the end, with its words; it tries again.
+    Failing(String),
     /// On its way: not looked at by the scheduler yet, or bound and starting.
     Coming(String),
     /// Nothing good will come of it.
@@ -63,7 +65,7 @@ impl PodSight {
         let state = match &self.state {
             State::Running => "Running".to_owned(),
             State::Waiting(why) => format!("Pending: {why}"),
-            State::Coming(what) => what.clone(),
+            State::Failing(what) | State::Coming(what) => what.clone(),
             State::Dead(why) => format!("will not run: {why}"),
             State::Ending => "ending".to_owned(),
         };
@@ -127,6 +129,9 @@ fn state(pod: &Pod) -> State {
         {
             State::Waiting(condition.message.clone().unwrap_or_default())
         }
+        Some(condition) if condition.reason.as_deref() == Some("SchedulerError") => {
+            State::Failing(condition.message.clone().unwrap_or_default())
+        }
         Some(condition) if condition.status == "True" => {
             State::Coming("bound to its node, starting".to_owned())
         }
@@ -170,10 +175,12 @@ impl Sight {
 
     /// Nobody is on the way, in or out.
     pub(crate) fn settled(&self) -> bool {
-        !self
-            .pods
-            .iter()
-            .any(|pod| matches!(pod.state, State::Coming(_) | State::Ending))
+        !self.pods.iter().any(|pod| {
+            matches!(
+                pod.state,
+                State::Failing(_) | State::Coming(_) | State::Ending
+            )
+        })
     }
 
     /// Devices that `pod` of this scenario holds.
