@@ -6,8 +6,10 @@ use std::fmt;
 use std::str::FromStr;
 
 const NANO: i128 = 1_000_000_000;
-/// No quantity is larger; larger ones are capped.
-const MAX: i128 = (i64::MAX as i128) * NANO;
+/// No quantity that is written with a binary suffix is larger; larger ones are capped.
+const BINARY_MAX: i128 = (i64::MAX as i128) * NANO;
+/// What cannot be counted any more is taken as this whole number.
+const MOST: i128 = i128::MAX / NANO * NANO;
 
 /// An amount, held in billionths, which is the finest that the API keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -44,12 +46,23 @@ impl Quantity {
         Quantity(value.saturating_mul(NANO))
     }
 
-    /// From billionths, capped at what the API can hold.
-    pub fn from_nanos(nanos: i128) -> Self {
-        Quantity(nanos.clamp(-MAX, MAX))
+    /// From billionths.
+    pub const fn from_nanos(nanos: i128) -> Self {
+        Quantity(nanos)
     }
 
-    /// The whole number, if it is one.
+    /// At most what a binary suffix can say.
+    #[must_use]
+    pub fn capped(self) -> Self {
+        Quantity(self.0.min(BINARY_MAX))
+    }
+
+    /// Whether it is a whole number, however large.
+    pub const fn is_whole(self) -> bool {
+        self.0 % NANO == 0
+    }
+
+    /// The whole number, if it is one that fits.
     pub fn as_whole(self) -> Option<i64> {
         if self.0 % NANO == 0 {
             i64::try_from(self.0 / NANO).ok()
@@ -150,7 +163,9 @@ impl FromStr for Quantity {
         let (up, down) = scale(suffix).ok_or_else(|| bad("its suffix is not known"))?;
         let magnitude = simple(whole, fraction, up, down)
             .unwrap_or_else(|| magnitude(whole, fraction, up, down));
-        Ok(Quantity(if negative { -magnitude } else { magnitude }))
+        let value = Quantity(if negative { -magnitude } else { magnitude });
+        let binary = suffix.ends_with('i');
+        Ok(if binary { value.capped() } else { value })
     }
 }
 
@@ -160,11 +175,10 @@ fn simple(whole: &str, fraction: &str, up: i128, down: i128) -> Option<i128> {
         return None;
     }
     let number: i64 = whole.parse().ok()?;
-    let nanos = i128::from(number).checked_mul(up)?.checked_mul(NANO)?;
-    Some(nanos.min(MAX))
+    i128::from(number).checked_mul(up)?.checked_mul(NANO)
 }
 
-/// digits x up / down in billionths, rounded up, capped.
+/// digits x up / down in billionths, rounded up; `MOST` where that cannot be counted.
 fn magnitude(whole: &str, fraction: &str, up: i128, down: i128) -> i128 {
     let mut digits: i128 = 0;
     let mut places: u32 = 0;
@@ -181,7 +195,7 @@ fn magnitude(whole: &str, fraction: &str, up: i128, down: i128) -> i128 {
             .and_then(|d| d.checked_add(i128::from(digit - b'0')))
         {
             Some(digits) => digits,
-            None => return MAX,
+            None => return MOST,
         };
         places += u32::from(in_fraction);
     }
@@ -200,13 +214,12 @@ fn magnitude(whole: &str, fraction: &str, up: i128, down: i128) -> i128 {
     nano /= common;
     down /= common;
     let Some(top) = above.checked_mul(factor).and_then(|t| t.checked_mul(nano)) else {
-        return if above == 0 { 0 } else { MAX };
+        return if above == 0 { 0 } else { MOST };
     };
     let Some(bottom) = below.checked_mul(down) else {
         return i128::from(top > 0);
     };
-    let rounded = top / bottom + i128::from(top % bottom != 0 || lost);
-    rounded.min(MAX)
+    top / bottom + i128::from(top % bottom != 0 || lost)
 }
 
 fn gcd(mut a: i128, mut b: i128) -> i128 {
@@ -219,14 +232,15 @@ fn gcd(mut a: i128, mut b: i128) -> i128 {
 impl fmt::Display for Quantity {
     /// The shortest exact form: `40Gi`, `7`, `500m`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(whole) = self.as_whole() else {
+        if !self.is_whole() {
             for (per, suffix) in [(1_000_000, "m"), (1_000, "u"), (1, "n")] {
                 if self.0 % per == 0 {
                     return write!(f, "{}{suffix}", self.0 / per);
                 }
             }
             return write!(f, "{}n", self.0);
-        };
+        }
+        let whole = self.0 / NANO;
         for (power, suffix) in [
             (60, "Ei"),
             (50, "Pi"),
@@ -287,7 +301,21 @@ mod tests {
         assert_eq!(q("0.0000000001").nanos(), 1);
         assert_eq!(q("1.0000000001").nanos(), NANO + 1);
         assert_eq!(q("9Ei").as_whole(), Some(i64::MAX));
-        assert_eq!(q("99999999999999999999"), Quantity::whole(i64::MAX));
+        let most = Quantity::whole(i64::MAX);
+        for binary in ["9Ei", "9999999999999999Ei", "99999999999999999999Ki"] {
+            assert_eq!(q(binary), most, "{binary}");
+        }
+        // Decimal ones are not.
+        for decimal in ["99999999999999999999", "1e20", "100E", "1e40"] {
+            assert!(q(decimal) > most && q(decimal).is_whole(), "{decimal}");
+            assert_eq!(q(decimal).as_whole(), None, "{decimal}");
+        }
+        assert_eq!(q("1e20"), q("100E"));
+        assert_eq!(
+            q("99999999999999999999").to_string(),
+            "99999999999999999999"
+        );
+        assert!(q("-16Ei") < q("-8Ei"));
         assert_eq!(q("0e30"), Quantity::ZERO);
     }
 

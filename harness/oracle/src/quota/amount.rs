@@ -63,7 +63,7 @@ impl Amount {
     pub fn stored(self) -> Self {
         match self.form {
             Form::Binary => Amount {
-                value: Quantity::from_nanos(self.value.nanos()),
+                value: self.value.capped(),
                 form: self.form,
             },
             Form::Decimal | Form::Exponent => self,
@@ -76,20 +76,11 @@ impl Amount {
     }
 }
 
-/// A whole number without suffix, however large.
-pub(super) fn beyond(text: &str) -> Option<Quantity> {
-    let digits = text.strip_prefix('+').unwrap_or(text);
-    let plain = !digits.is_empty() && digits.bytes().all(|it| it.is_ascii_digit());
-    let number = plain.then(|| digits.parse().unwrap_or(i128::MAX))?;
-    Some(Quantity::beyond(number))
-}
-
 impl FromStr for Amount {
     type Err = NotAQuantity;
 
     fn from_str(text: &str) -> Result<Self, NotAQuantity> {
-        let capped: Quantity = text.parse()?;
-        let value = beyond(text).filter(|it| *it > capped).unwrap_or(capped);
+        let value = text.parse()?;
         let suffix = text.trim_start_matches(|c: char| c.is_ascii_digit() || "+-.".contains(c));
         let form = if suffix.ends_with('i') {
             Form::Binary

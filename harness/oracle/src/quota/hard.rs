@@ -47,7 +47,7 @@ pub fn unfit(key: &str, text: &str, rules: &Rules) -> Vec<Unfit> {
     if value.sign() < 0 {
         found.push(Unfit::Negative);
     }
-    let fraction = value.as_whole().is_none();
+    let fraction = !value.is_whole();
     if fraction && must_be_whole(key) {
         found.push(Unfit::NotWhole);
     } else if fraction && key::Key::read(key).is_about_devices() {

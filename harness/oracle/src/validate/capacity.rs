@@ -158,7 +158,7 @@ fn range(
             .iter()
             .filter_map(|(part, value)| Some((*part, (*value)?)))
     };
-    let fractional = fractions && given().any(|(_, value)| value.as_whole().is_none());
+    let fractional = fractions && given().any(|(_, value)| !value.is_whole());
     if fractional {
         let mut exact = true;
         for (part, _) in given().filter(|(_, value)| value.nanos() % MILLI != 0) {
