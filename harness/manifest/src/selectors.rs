@@ -40,7 +40,7 @@ pub(crate) struct World<'t> {
 
 impl<'t> World<'t> {
     pub(crate) fn of(objects: &[Object<'t>], gates: &Gates) -> Self {
-        let dialect = oracle::World::dialect(gates);
+        let dialect = oracle::World::dialect_of_new(gates);
         let mut candidates: Vec<Candidate> = catalogue::published()
             .iter()
             .map(|it| Candidate {

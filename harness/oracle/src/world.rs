@@ -15,6 +15,7 @@ use crate::pool::{self, Pool};
 use crate::quirks::Quirks;
 use crate::taints;
 use crate::variant::Variant;
+use crate::version::Version;
 
 /// Everything that decides, as values.
 #[derive(Clone, Debug, Default)]
@@ -117,11 +118,20 @@ impl World {
         self
     }
 
-    /// What selectors may use with these gates.
+    /// What selectors of stored objects may use with these gates.
     pub fn dialect(gates: &Gates) -> Dialect {
         Dialect {
             multiple_allocations: gates.has(Gate::ConsumableCapacity),
             includes: gates.has(Gate::ListTypeAttributes),
+            without_list_functions: false,
+        }
+    }
+
+    /// What selectors of objects that are written may use.
+    pub fn dialect_of_new(gates: &Gates) -> Dialect {
+        Dialect {
+            without_list_functions: gates.version() < Version::V1_35,
+            ..Self::dialect(gates)
         }
     }
 

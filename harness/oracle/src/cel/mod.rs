@@ -2,6 +2,7 @@
 //! Not here: the cost limits of the API server.
 //! The interpreter is the `cel` crate; the variable `device` and the functions of Kubernetes are ours.
 
+mod addresses;
 mod bind;
 mod device;
 mod functions;
@@ -13,6 +14,7 @@ mod semvers;
 mod sets;
 mod signatures;
 mod types;
+mod unrun;
 
 use std::fmt;
 use std::sync::{Arc, LazyLock};
@@ -33,11 +35,23 @@ static ENVIRONMENT: LazyLock<Result<Arc<Env>, String>> = LazyLock::new(|| {
         .and_then(|()| quantities::declare(&mut env))
         .and_then(|()| semvers::declare(&mut env))
         .and_then(|()| env.add_extension(::cel::extensions::lists))
+        .and_then(|()| addresses::declare(&mut env))
         .and_then(|()| lists::declare(&mut env))
+        .and_then(|()| unrun::declare(&mut env))
         .and_then(|()| sets::declare(&mut env))
         .map_err(|error| error.to_string())?;
     Ok(Arc::new(env))
 });
+
+/// Whether an expression of no device runs without an error.
+fn runs(text: &str) -> bool {
+    let Ok(env) = ENVIRONMENT.as_ref() else {
+        return false;
+    };
+    let context = Context::with_env(Arc::clone(env));
+    env.compile(text)
+        .is_ok_and(|program| Value::resolve_val(program.expression(), &context).is_ok())
+}
 
 /// What an expression may use beyond what is always there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -46,6 +60,8 @@ pub struct Dialect {
     pub multiple_allocations: bool,
     /// `includes`, for attributes that are lists.
     pub includes: bool,
+    /// Without the list functions that came in 1.34; the API server takes what is new one minor later.
+    pub without_list_functions: bool,
 }
 
 /// Why an expression cannot be used, and where.

@@ -210,18 +210,18 @@ impl Checker {
         let args: Result<Vec<_>, _> = call.args.iter().map(|arg| self.of(arg)).collect();
         self.mixed = outside;
         let args = args?;
-        let known = SIGNATURES
-            .get(name)
-            .filter(|_| name != "includes" || self.dialect.includes);
+        let off = match name {
+            "includes" if !self.dialect.includes => " (DRAListTypeAttributes is off)",
+            _ if self.dialect.without_list_functions && LIST_FUNCTIONS.contains(&name) => {
+                " (this Kubernetes takes it only from objects that are stored already)"
+            }
+            _ => "",
+        };
+        let known = SIGNATURES.get(name).filter(|_| off.is_empty());
         let Some(known) = known else {
-            let why = if name == "includes" {
-                " (DRAListTypeAttributes is off)"
-            } else {
-                ""
-            };
             return Err(Problem::at(
                 id,
-                format!("undeclared function {name:?}{why}"),
+                format!("undeclared function {name:?}{off}"),
             ));
         };
         let results: Vec<Ty> = known
@@ -242,6 +242,7 @@ impl Checker {
             ));
         };
         pattern(call)?;
+        moment(call)?;
         Ok(if results.iter().all(|result| result == first) {
             first.clone()
         } else {
@@ -337,6 +338,17 @@ fn undeclared(id: u64, name: &str) -> Problem {
     Problem::at(id, format!("undeclared reference to {name:?}"))
 }
 
+/// They came in 1.34, and what is new is taken from objects that are written one minor later.
+const LIST_FUNCTIONS: [&str; 7] = [
+    "slice",
+    "flatten",
+    "distinct",
+    "reverse",
+    "sort",
+    "@sortByAssociatedKeys",
+    "lists.range",
+];
+
 /// What a call gives by one signature, if it fits.
 fn fits(way: &Signature, target: Option<&Ty>, args: &[Ty]) -> Option<Ty> {
     let mut bound = Bound::new();
@@ -353,6 +365,27 @@ fn fits(way: &Signature, target: Option<&Ty>, args: &[Ty]) -> Option<Ty> {
             .zip(args)
             .all(|(wanted, given)| wanted.takes(given, &mut bound));
     fits.then(|| way.result.bound(&bound))
+}
+
+/// A duration or timestamp that is written out must be one.
+fn moment(call: &CallExpr) -> Result<(), Problem> {
+    let name @ ("duration" | "timestamp") = call.func_name.as_str() else {
+        return Ok(());
+    };
+    match call.args.as_slice() {
+        [arg] => match &arg.expr {
+            Expr::Literal(LiteralValue::String(text))
+                if !super::runs(&format!("{name}({:?})", text.inner())) =>
+            {
+                Err(Problem::at(
+                    arg.id,
+                    format!("{:?} is no {name}", text.inner()),
+                ))
+            }
+            _ => Ok(()),
+        },
+        _ => Ok(()),
+    }
 }
 
 /// A pattern that is written out must be one.

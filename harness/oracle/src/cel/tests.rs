@@ -10,6 +10,7 @@ use crate::objects::{Attribute, Capacity, Scalar};
 const ALL: Dialect = Dialect {
     multiple_allocations: true,
     includes: true,
+    without_list_functions: false,
 };
 
 fn facts() -> Arc<Facts> {
@@ -218,4 +219,92 @@ fn types_that_do_not_fit_are_refused_before_any_device_is_asked() {
     ] {
         assert_eq!(place(right), Ok(()), "{right}");
     }
+}
+
+#[test]
+fn addresses_and_networks() {
+    holds(r#"ip("10.0.0.1").family() == 4 && ip("fe80::1").family() == 6 && !isIP("10.0.0.256")"#);
+    holds(r#"!isIP("::ffff:10.0.0.1") && !isIP("fe80::1%eth0") && !isIP("010.0.0.1")"#);
+    holds(r#"ip("10.0.0.1") == ip("10.0.0.1") && string(ip("2001:DB8::1")) == "2001:db8::1""#);
+    holds(r#"ip.isCanonical("2001:db8::1") && !ip.isCanonical("2001:DB8::1")"#);
+    holds(r#"ip("127.0.0.1").isLoopback() && ip("0.0.0.0").isUnspecified()"#);
+    holds(r#"ip("169.254.1.1").isLinkLocalUnicast() && ip("224.0.0.1").isLinkLocalMulticast()"#);
+    holds(r#"ip("10.0.0.1").isGlobalUnicast() && !ip("255.255.255.255").isGlobalUnicast()"#);
+    holds(
+        r#"cidr("10.0.0.0/8").containsIP("10.9.9.9") && !cidr("10.0.0.0/8").containsIP(ip("11.0.0.1"))"#,
+    );
+    holds(
+        r#"cidr("10.0.0.0/8").containsCIDR("10.1.0.0/16") && !cidr("10.1.0.0/16").containsCIDR(cidr("10.0.0.0/8"))"#,
+    );
+    holds(r#"!cidr("::/0").containsIP("10.0.0.1") && cidr("0.0.0.0/0").containsIP("10.0.0.1")"#);
+    holds(
+        r#"cidr("10.1.2.3/8").masked() == cidr("10.0.0.0/8") && cidr("fd00::1/16").masked().ip() == ip("fd00::")"#,
+    );
+    holds(
+        r#"cidr("10.1.2.3/8").prefixLength() == 8 && string(cidr("10.1.2.3/8")) == "10.1.2.3/8""#,
+    );
+    holds(r#"!isCIDR("10.0.0.0/33") && !isCIDR("10.0.0.0/08") && !isCIDR("10.0.0.0")"#);
+    assert!(ask(r#"ip("x").family() == 4"#).is_err_and(|error| error.contains("no address")));
+}
+
+#[test]
+fn sums_extremes_and_order_of_lists() {
+    holds(
+        "[1, 2, 3].sum() == 6 && [1.5, 1.0].sum() == 2.5 && [3, 1, 2].max() == 3 && [3, 1].min() == 1",
+    );
+    holds(r#"["b", "a"].min() == "a" && [1, 1, 2].isSorted() && !["b", "a"].isSorted()"#);
+    holds(r#"[duration("1m"), duration("30s")].sum() == duration("90s")"#);
+    assert!(ask("[1].filter(n, n > 1).max() == 1").is_err_and(|error| error.contains("empty")));
+    assert!(Expression::compile(r#"["a"].sum() == "a""#, ALL).is_err());
+}
+
+#[test]
+fn moments() {
+    holds(r#"duration("1h30m") > duration("80m") && duration("1h").getMinutes() == 60"#);
+    holds(
+        r#"timestamp("2026-11-30T12:00:00Z") + duration("24h") == timestamp("2026-12-01T12:00:00Z")"#,
+    );
+    holds(r#"timestamp("2026-11-30T12:00:00Z").getFullYear() == 2026"#);
+    for wrong in [
+        r#"duration("1 hour") > duration("1s")"#,
+        r#"timestamp("today") > timestamp("2026-01-01T00:00:00Z")"#,
+    ] {
+        let place = Expression::compile(wrong, ALL)
+            .map(|_| ())
+            .map_err(|bad| bad.line);
+        assert_eq!(place, Err(1), "{wrong}");
+    }
+}
+
+#[test]
+fn what_is_not_run_is_known_and_says_so() {
+    for text in [
+        "isURL(device.driver)",
+        "!format.uuid().validate(device.driver).hasValue()",
+        "[1, 2].all(i, v, i < v)",
+        r#"{"a": 1}.transformMap(k, v, v + 1) == {"a": 2}"#,
+        "[1].first().value() == 1",
+    ] {
+        assert!(
+            ask(text).is_err_and(|error| error.contains("the oracle does not run")),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn list_functions_are_taken_one_minor_after_they_came() {
+    let before = Dialect {
+        without_list_functions: true,
+        ..ALL
+    };
+    let compiles = |text: &str, dialect| Expression::compile(text, dialect).is_ok();
+    for text in [
+        "[2, 1].sort() == [1, 2]",
+        "[1, 2].slice(0, 1) == [1]",
+        "lists.range(2) == [0, 1]",
+    ] {
+        assert!(compiles(text, ALL) && !compiles(text, before), "{text}");
+    }
+    assert!(compiles("[1, 2].indexOf(1) == 0", before));
 }

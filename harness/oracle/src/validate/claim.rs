@@ -9,7 +9,7 @@ use crate::limits::{FIRST_AVAILABLE, REQUESTS_PER_CLAIM, SELECTORS};
 use crate::world::World;
 
 pub(super) fn check(findings: &mut Findings, devices: &api::DeviceClaim, gates: &Gates) {
-    let dialect = World::dialect(gates);
+    let dialect = World::dialect_of_new(gates);
     let requests = devices.requests.as_deref().unwrap_or_default();
     let constraints = devices.constraints.as_deref().unwrap_or_default();
     let config = devices.config.as_deref().unwrap_or_default();

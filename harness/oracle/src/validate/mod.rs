@@ -89,7 +89,7 @@ pub fn slice(object: &api::ResourceSlice, gates: &Gates) -> Vec<Finding> {
 
 /// What is wrong with a class.
 pub fn class(object: &api::DeviceClass, gates: &Gates) -> Vec<Finding> {
-    let dialect = World::dialect(gates);
+    let dialect = World::dialect_of_new(gates);
     let mut findings = Findings::default();
     if let Some(spec) = &object.spec {
         class::check(&mut findings, spec, dialect);
@@ -103,7 +103,7 @@ pub fn claim(object: &api::ResourceClaim, gates: &Gates) -> Vec<Finding> {
     if let Some(devices) = object.spec.as_ref().and_then(|spec| spec.devices.as_ref()) {
         claim::check(&mut findings, devices, gates);
     }
-    findings.read(Claim::read(object, World::dialect(gates)))
+    findings.read(Claim::read(object, World::dialect_of_new(gates)))
 }
 
 /// What is wrong with the claims that a template makes.

@@ -41,6 +41,7 @@ fn many(count: usize, one: impl Fn(usize) -> Value) -> Value {
 
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = expressions();
+    rows.extend(libraries());
     rows.extend(requests());
     rows.extend(constraints());
     rows.extend(others());
@@ -231,6 +232,119 @@ fn expressions() -> Vec<Row> {
             "DeviceClass",
             json!({"selectors": [{"cel": {"expression": "device.model"}}]}),
         ),
+    ]
+}
+
+/// Functions that Kubernetes adds to CEL, and some that it does not.
+fn libraries() -> Vec<Row> {
+    vec![
+        selector("CEL: an address", "ip(\"10.0.0.1\").family() == 4"),
+        selector(
+            "CEL: an address compared with a text",
+            "ip(\"10.0.0.1\") == \"10.0.0.1\"",
+        ),
+        selector(
+            "CEL: a network",
+            "cidr(\"10.0.0.0/8\").containsIP(device.driver) && cidr(\"10.0.0.0/8\").containsCIDR(cidr(\"10.1.0.0/16\"))",
+        ),
+        selector(
+            "CEL: a network's function of an address",
+            "ip(\"10.0.0.1\").prefixLength() == 8",
+        ),
+        selector(
+            "CEL: a canonical address",
+            "ip.isCanonical(\"::1\") && isIP(device.driver) && isCIDR(device.driver)",
+        ),
+        selector(
+            "CEL: addresses as texts",
+            "string(ip(\"::1\")) == \"::1\" && string(cidr(\"::/0\").masked()) == \"::/0\"",
+        ),
+        selector("CEL: a sum", "[1, 2].sum() == 3 && [1.5].max() > 1.0"),
+        selector("CEL: a sum of texts", "[\"a\"].sum() == \"a\""),
+        selector(
+            "CEL: the least of mixed things",
+            "[dyn(1), dyn(\"a\")].min() == 1",
+        ),
+        selector(
+            "CEL: a duration",
+            "duration(\"1h\").getMinutes() == 60 && duration(\"1m\") < duration(\"2m\")",
+        ),
+        selector(
+            "CEL: a duration that is none",
+            "duration(\"an hour\") < duration(\"2m\")",
+        ),
+        selector(
+            "CEL: a timestamp",
+            "timestamp(\"2026-01-01T00:00:00Z\").getFullYear() == 2026 && timestamp(device.driver) > timestamp(\"2026-01-01T00:00:00Z\")",
+        ),
+        selector(
+            "CEL: a timestamp that is none",
+            "timestamp(\"yesterday\").getHours() == 1",
+        ),
+        selector(
+            "CEL: hours of a timestamp in a zone",
+            "timestamp(\"2026-01-01T00:00:00Z\").getHours(\"Europe/Vienna\") == 1",
+        ),
+        selector(
+            "CEL: hours of a duration in a zone",
+            "duration(\"1h\").getHours(\"Europe/Vienna\") == 1",
+        ),
+        selector(
+            "CEL: a duration by a number",
+            "duration(3) < duration(\"2m\")",
+        ),
+        selector(
+            "CEL: a URL",
+            "url(device.driver).getHost() == \"a\" && isURL(device.driver) && \"q\" in url(device.driver).getQuery()",
+        ),
+        selector(
+            "CEL: a URL compared with a text",
+            "url(\"http://a\") == \"http://a\"",
+        ),
+        selector(
+            "CEL: a form of names",
+            "!format.dns1123Label().validate(device.driver).hasValue()",
+        ),
+        selector(
+            "CEL: a form of names by its name",
+            "format.named(\"uuid\").hasValue() && format.named(\"no\").value().validate(\"a\").hasValue()",
+        ),
+        selector(
+            "CEL: a form that is none",
+            "format.nothing().validate(device.driver).hasValue()",
+        ),
+        selector(
+            "CEL: loops over two variables",
+            "[1, 2].all(i, v, i < v) && {\"a\": 1}.exists(k, v, k == \"a\" && v == 1)",
+        ),
+        selector(
+            "CEL: a list made with two variables",
+            "[1, 2].transformList(i, v, i + v) == [1, 3]",
+        ),
+        selector(
+            "CEL: a map made with two variables",
+            "{\"a\": 1}.transformMap(k, v, v + 1) == {\"a\": 2}",
+        ),
+        selector(
+            "CEL: an optional mapped",
+            "optional.of(1).optMap(v, v + 1).value() == 2",
+        ),
+        selector("CEL: an optional's first", "[1].first().value() == 1"),
+        selector(
+            "CEL: lists of the extension",
+            "[3, 1].sort() == [1, 3] && [1, 2].slice(0, 1) == [1] && [[1]].flatten() == [1] && [1].reverse() == [1] && lists.range(1) == [0]",
+        ),
+        selector(
+            "CEL: sorted by",
+            "[\"bb\", \"a\"].sortBy(t, t.size()) == [\"a\", \"bb\"]",
+        ),
+        selector(
+            "CEL: a text quoted",
+            "strings.quote(device.driver) == \"a\"",
+        ),
+        selector("CEL: a text reversed", "device.driver.reverse() == \"a\""),
+        selector("CEL: base64", "base64.encode(b\"a\") == \"a\""),
+        selector("CEL: mathematics", "math.greatest(1, 2) == 2"),
     ]
 }
 
