@@ -382,6 +382,40 @@ pub struct Table {
     pub columns: Vec<String>,
     /// Rows, each as long as the heads.
     pub rows: Vec<Vec<String>>,
+    /// The same over time, where there is more to see than figures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chart: Option<Chart>,
+}
+
+/// What changed over time, in steps: each value lasts until the next one. Whole numbers, so that it reads the same everywhere.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Chart {
+    /// What is measured, with its unit.
+    pub unit: String,
+    /// Milliseconds that it shows, from 0 on.
+    pub millis: u64,
+    /// Series that are laid one on another.
+    pub stacked: Vec<Series>,
+    /// Series that are drawn as lines over them.
+    pub lines: Vec<Series>,
+}
+
+/// One series of a chart.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Series {
+    /// Its name.
+    pub name: String,
+    /// From which millisecond on there were so many thousandths of the unit, in order of time.
+    pub points: Vec<(u64, u64)>,
+}
+
+impl Series {
+    /// Thousandths of the unit at a time.
+    #[must_use]
+    pub fn at(&self, millis: u64) -> u64 {
+        let later = self.points.partition_point(|(from, _)| *from <= millis);
+        later.checked_sub(1).map_or(0, |at| self.points[at].1)
+    }
 }
 
 /// What is on every card of the cluster, and who waits.

@@ -17,9 +17,9 @@ mod terminal;
 
 pub use emitter::Emitter;
 pub use event::{
-    Card, EVENT_SCHEMA, Environment, EnvironmentKind, Event, Failure, Frequency, NodePicture,
-    Outcome, Partition, Picture, PlannedScenario, PlannedStep, RunEnd, RunStarted, Table, Unplayed,
-    Waiting, What,
+    Card, Chart, EVENT_SCHEMA, Environment, EnvironmentKind, Event, Failure, Frequency,
+    NodePicture, Outcome, Partition, Picture, PlannedScenario, PlannedStep, RunEnd, RunStarted,
+    Series, Table, Unplayed, Waiting, What,
 };
 pub use files::{FileSinks, SinkError};
 pub use line::Plain;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use crate::event::{Event, Failure, Outcome, PlannedScenario, RunEnd, Table, What};
+use crate::event::{Chart, Event, Failure, Outcome, PlannedScenario, RunEnd, Series, Table, What};
+use crate::html::chart::blocks;
 use crate::{Recorder, Sink, human};
 
 /// Writes plain lines. Used where the output is not a terminal.
@@ -213,6 +214,7 @@ impl Lines {
             What::TableKept { table, .. } => {
                 let mut lines = aligned(table);
                 lines.insert(0, table.title.clone());
+                lines.extend(table.chart.iter().flat_map(drawn));
                 let indent = |line: String| format!("                    {line}");
                 lines.into_iter().map(indent).collect()
             }
@@ -349,6 +351,28 @@ impl Lines {
 fn plural(n: usize) -> &'static str {
     if n == 1 { "" } else { "s" }
 }
+/// How wide a chart is in a terminal.
+const CHART: u64 = 60;
+
+/// A chart, a line of blocks for each series, with the most of each in thousandths of the unit.
+fn drawn(chart: &Chart) -> Vec<String> {
+    let all = || chart.stacked.iter().chain(&chart.lines);
+    let most = |series: &Series| series.points.iter().map(|(_, value)| *value).max();
+    let names = all().map(|it| it.name.chars().count());
+    let width = names.max().unwrap_or(0);
+    let top = all().filter_map(most).max().unwrap_or(0);
+    let of = |series: &Series| {
+        let blocks = blocks(series, chart.millis, top, CHART);
+        let most = most(series).unwrap_or(0);
+        let (whole, part) = (most / 1_000, most % 1_000 / 100);
+        format!(
+            "{:width$}  {blocks}  at most {whole}.{part} {}",
+            series.name, chart.unit
+        )
+    };
+    all().map(of).collect()
+}
+
 /// A table with its columns below one another.
 fn aligned(table: &Table) -> Vec<String> {
     let all: Vec<&Vec<String>> = std::iter::once(&table.columns).chain(&table.rows).collect();

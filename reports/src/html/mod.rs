@@ -2,6 +2,7 @@
 //! Not here: any judgement; the page shows [`Results`] as they are.
 //! Data comes from the recorder and goes into one template.
 
+pub(crate) mod chart;
 mod map;
 
 use minijinja::{AutoEscape, Environment, context};
@@ -27,10 +28,17 @@ struct Scenario<'a> {
     outcome: &'static str,
     took: String,
     maps: Vec<map::CardMap>,
+    charts: Vec<Charted<'a>>,
     stray: bool,
     steps: Vec<Step<'a>>,
     failure: Vec<String>,
     note: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Charted<'a> {
+    title: &'a str,
+    drawing: chart::Drawing,
 }
 
 #[derive(Serialize)]
@@ -118,6 +126,15 @@ fn scenario(index: usize, record: &ScenarioResult) -> Scenario<'_> {
         outcome: class(record.outcome),
         took: human(record.millis),
         maps: map::of(record),
+        charts: record
+            .tables
+            .iter()
+            .filter_map(|table| {
+                let drawing = chart::of(table.chart.as_ref()?)?;
+                let title = table.title.as_str();
+                Some(Charted { title, drawing })
+            })
+            .collect(),
         stray: record
             .steps
             .iter()

@@ -225,6 +225,7 @@ pub(crate) fn table(courses: &BTreeMap<String, Course>, now: Instant) -> report:
         title: "From quota to device, in seconds after each workload came".to_owned(),
         columns: columns.map(str::to_owned).to_vec(),
         rows: rows.collect(),
+        chart: None,
     }
 }
 
