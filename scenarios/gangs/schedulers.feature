@@ -20,23 +20,6 @@ Feature: Gangs placed by other schedulers
     And gang "late" was placed by scheduler "second"
     And claims, counters and the card agree
 
-  @scheduler:coscheduling
-  Scenario: coscheduling starts a gang whole
-    Given gangs are placed by scheduler "coscheduling"
-    When gang "train" of 2 pods comes, each claiming one "3g.20gb"
-    Then gang "train" runs
-    And gang "train" was placed by scheduler "coscheduling"
-    And claims, counters and the card agree
-    And no partition is held by a gang that does not run
-
-  @scheduler:coscheduling
-  Scenario: a gang of three where two have room holds nothing under coscheduling
-    Given gangs are placed by scheduler "coscheduling"
-    When gang "train" of 3 pods comes, each claiming one "3g.20gb"
-    Then gang "train" waits
-    And gang "train" still waits after 5 seconds
-    And no partition is held by a gang that does not run
-
   @scheduler:volcano
   Scenario: Volcano starts a gang whole
     Given gangs are placed by scheduler "volcano"

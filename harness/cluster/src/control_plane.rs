@@ -19,6 +19,10 @@ use crate::{
 /// The API server's port, on all addresses of the cluster's namespace. 443, so that the Service `kubernetes` needs no translation.
 pub(crate) const API_PORT: u16 = 443;
 
+/// Where the controller manager and the scheduler tell their metrics, on loopback of the cluster's namespace.
+pub(crate) const CONTROLLER_METRICS: u16 = 10257;
+pub(crate) const SCHEDULER_METRICS: u16 = 10259;
+
 /// The API server as seen from inside.
 pub(crate) fn inner_server() -> String {
     format!("https://{}", net::GATEWAY)
@@ -149,6 +153,18 @@ impl ControlPlane {
             kubeconfig::by_path(&config, authority, &identity)?;
             Ok(path(&config))
         };
+        // Whoever is in here may read their metrics: there is nobody else.
+        let metrics = |file: &str, port: u16| -> Result<[String; 5]> {
+            let subject = Subject::user(file, file).serves(&["localhost"], &[localhost]);
+            let identity = authority.issue(&subject)?;
+            Ok([
+                format!("--secure-port={port}"),
+                "--bind-address=127.0.0.1".into(),
+                format!("--tls-cert-file={}", path(&identity.certificate)),
+                format!("--tls-private-key-file={}", path(&identity.key)),
+                "--authorization-always-allow-paths=/metrics,/healthz,/readyz,/livez".into(),
+            ])
+        };
         let controller_manager = match programs.path("kube-controller-manager") {
             Err(_) => None,
             Ok(_) => Some(launch(
@@ -167,9 +183,13 @@ impl ControlPlane {
                     // The client-side limits (20 and 50 a second) alone cost seconds of a start.
                     "--kube-api-qps=1000".into(),
                     "--kube-api-burst=2000".into(),
-                    "--secure-port=0".into(),
+                    // It looks every 15 s by default, and every step that waits for it would.
+                    "--horizontal-pod-autoscaler-sync-period=2s".into(),
                     "--profiling=false".into(),
-                ],
+                ]
+                .into_iter()
+                .chain(metrics("controller-manager-metrics", CONTROLLER_METRICS)?)
+                .collect(),
             )?),
         };
         let scheduler = launch(
@@ -183,9 +203,11 @@ impl ControlPlane {
                 // The client-side limits (20 and 50 a second) alone cost seconds of a start.
                 "--kube-api-qps=1000".into(),
                 "--kube-api-burst=2000".into(),
-                "--secure-port=0".into(),
                 "--profiling=false".into(),
-            ],
+            ]
+            .into_iter()
+            .chain(metrics("scheduler-metrics", SCHEDULER_METRICS)?)
+            .collect(),
         )?;
         let mut plane = ControlPlane {
             etcd,

@@ -220,7 +220,7 @@ impl Running {
         Ok(kinds.iter().filter(|it| !is_served(it)).cloned().collect())
     }
 
-    async fn send(&self, object: &Value) -> Result<()> {
+    pub(crate) async fn send(&self, object: &Value) -> Result<()> {
         let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let (kind, name) = (word(&object["kind"]), word(&object["metadata"]["name"]));
         let resource = resource(&word(&object["apiVersion"]), &kind)?;
@@ -232,7 +232,7 @@ impl Running {
         api.patch(&name, &how, &Patch::Apply(object))
             .await
             .map(drop)
-            .map_err(Error::kube(format!("apply Kueue's {kind} {name}")))
+            .map_err(Error::kube(format!("apply {kind} {name}")))
     }
 
     pub(crate) fn any(&self, api_version: &str, kind: &str) -> Result<Api<DynamicObject>> {

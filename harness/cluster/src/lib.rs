@@ -6,6 +6,7 @@
 mod control_plane;
 mod error;
 mod evidence;
+mod external_metrics;
 mod features;
 pub mod images;
 mod init;
@@ -21,6 +22,7 @@ mod pki;
 mod plane;
 mod programs;
 mod progress;
+mod prometheus;
 mod roles;
 mod rpc;
 mod running;

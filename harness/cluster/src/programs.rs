@@ -40,7 +40,13 @@ impl Programs {
     pub const OPTIONAL: &[&str] = &["nvidia-device-plugin", "gpu-feature-discovery"];
 
     /// What scenarios start that say so, each some minutes of building that nobody else needs.
-    pub const ON_REQUEST: &[&str] = &["coscheduling", "kueue", "kueue-manifests"];
+    pub const ON_REQUEST: &[&str] = &[
+        "coscheduling",
+        "kueue",
+        "kueue-manifests",
+        "prometheus",
+        "promtool",
+    ];
 
     /// From pairs of name and path.
     pub fn new(paths: impl IntoIterator<Item = (String, PathBuf)>) -> Self {

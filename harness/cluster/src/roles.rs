@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     control_plane::API_PORT,
-    init, net, node,
+    external_metrics, init, net, node,
     ns::{
         Refused, enter,
         mounts::{bind, io_refused},
         root::Root,
     },
-    oci, rpc, supervisor,
+    oci, prometheus, rpc, supervisor,
 };
 
 /// What an init needs to know. Written by the supervisor, read once.
@@ -66,6 +66,8 @@ pub fn dispatch() {
         "__cluster-ns" => first_process(&file(), "__cluster-init"),
         "__node-ns" => first_process(&file(), "__node-init"),
         "__cluster-init" | "__node-init" => second_process(&file()),
+        external_metrics::ROLE => external_metrics::main(&file()),
+        prometheus::ROLE => prometheus::main(&argv),
         supervisor::ROLE => supervisor::main(),
         _ => return,
     };

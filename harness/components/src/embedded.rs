@@ -14,6 +14,9 @@ macro_rules! files {
 pub(crate) const FILES: &[(&str, &str)] = files![
     "go/containerd/go.mod",
     "go/containerd/go.sum",
+    "go/coscheduling/go.mod",
+    "go/coscheduling/go.sum",
+    "go/coscheduling/main.go",
     "go/dra-allocator-1.34/go.mod",
     "go/dra-allocator-1.34/go.sum",
     "go/dra-allocator-1.34/main.go",

@@ -6,7 +6,10 @@ use regex::Regex;
 use crate::document::Scenario;
 use crate::expectation::{self, Expectation};
 
-/// A selection by tags and by name; empty, it takes everything.
+/// Marks a scenario that takes long: it plays where `--tags` names the mark or `--name` the scenario.
+const LONG: &str = "long";
+
+/// A selection by tags and by name; empty, it takes everything that does not take long.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
     tags: Option<TagOperation>,
@@ -85,7 +88,12 @@ impl Filter {
             .as_ref()
             .is_none_or(|name| name.is_match(&scenario.name) || name.is_match(&scenario.id));
         let expected = matches!(expectation::of(&scenario.tags), Expectation::Fails(_));
-        tags && name && (expected || !self.expected_fail)
+        let long = scenario
+            .tags
+            .iter()
+            .any(|it| it.trim_start_matches('@') == LONG);
+        let asked = self.name.is_some() || self.tags.as_ref().is_some_and(|it| names(it, LONG));
+        tags && name && (expected || !self.expected_fail) && (!long || asked)
     }
 }
 
@@ -95,6 +103,15 @@ fn holds(expression: &TagOperation, tags: &[String]) -> bool {
         TagOperation::Or(a, b) => holds(a, tags) || holds(b, tags),
         TagOperation::Not(a) => !holds(a, tags),
         TagOperation::Tag(tag) => tags.iter().any(|have| have.trim_start_matches('@') == tag),
+    }
+}
+
+/// Whether the expression speaks of a tag.
+fn names(expression: &TagOperation, tag: &str) -> bool {
+    match expression {
+        TagOperation::And(a, b) | TagOperation::Or(a, b) => names(a, tag) || names(b, tag),
+        TagOperation::Not(a) => names(a, tag),
+        TagOperation::Tag(have) => have == tag,
     }
 }
 

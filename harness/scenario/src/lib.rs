@@ -6,6 +6,7 @@
 mod agreement;
 mod allocation;
 mod applied;
+mod arrivals;
 mod asks;
 mod document;
 mod evidence;
@@ -27,6 +28,7 @@ mod picture;
 mod plan;
 mod process;
 mod queues;
+mod recording;
 mod registry;
 mod runner;
 mod sight;

@@ -239,6 +239,71 @@ impl Testbed for ProcessCluster {
         self.worn.load(Ordering::Relaxed)
     }
 
+    fn prometheus<'a>(
+        &'a self,
+        rules: Option<&'a [(&'a str, String)]>,
+    ) -> LocalBoxFuture<'a, Result<(), TestbedError>> {
+        async move {
+            let running = self.running.read().await;
+            let running = running.as_ref().ok_or_else(gone)?;
+            let done = match rules {
+                Some(rules) => running.start_prometheus(rules).await,
+                None => running.stop_prometheus().await,
+            };
+            // It looks on, and the cluster goes on without it.
+            done.map_err(|error| TestbedError::new(error.to_string()))
+        }
+        .boxed_local()
+    }
+
+    fn ask_prometheus<'a>(
+        &'a self,
+        path: &'a str,
+    ) -> LocalBoxFuture<'a, Result<serde_json::Value, TestbedError>> {
+        async move {
+            let running = self.running.read().await;
+            let running = running.as_ref().ok_or_else(gone)?;
+            let answer = running.ask_prometheus(path).await;
+            answer.map_err(|error| TestbedError::new(error.to_string()))
+        }
+        .boxed_local()
+    }
+
+    fn promtool<'a>(
+        &'a self,
+        args: &'a [&'a str],
+        files: &'a [(&'a str, String)],
+    ) -> LocalBoxFuture<'a, Result<ExecOutput, TestbedError>> {
+        async move {
+            let running = self.running.read().await;
+            let running = running.as_ref().ok_or_else(gone)?;
+            let output = running.promtool(args, files).await;
+            let output = output.map_err(|error| TestbedError::new(error.to_string()))?;
+            Ok(ExecOutput {
+                code: Some(output.code),
+                stdout: output.stdout,
+                stderr: output.stderr,
+            })
+        }
+        .boxed_local()
+    }
+
+    fn metrics<'a>(
+        &'a self,
+        values: Option<&'a BTreeMap<String, i64>>,
+    ) -> LocalBoxFuture<'a, Result<(), TestbedError>> {
+        async move {
+            let running = self.running.read().await;
+            let running = running.as_ref().ok_or_else(gone)?;
+            let done = match values {
+                Some(values) => running.say_metrics(values).await,
+                None => running.stop_metrics().await,
+            };
+            done.map_err(|error| TestbedError::new(error.to_string()))
+        }
+        .boxed_local()
+    }
+
     fn api_server(&self, event: ApiServerEvent) -> LocalBoxFuture<'_, Result<(), TestbedError>> {
         self.worn.store(true, Ordering::Relaxed);
         async move {

@@ -97,7 +97,7 @@ impl Account {
 }
 
 impl Workload {
-    fn of(object: &DynamicObject) -> Self {
+    pub(crate) fn of(object: &DynamicObject) -> Self {
         let owners = object.metadata.owner_references.iter().flatten();
         let job = owners
             .clone()
@@ -128,6 +128,10 @@ impl Workload {
 
     pub(crate) fn holds_quota(&self) -> bool {
         self.holds("QuotaReserved") && !self.holds("Finished")
+    }
+
+    pub(crate) fn is_finished(&self) -> bool {
+        self.holds("Finished")
     }
 
     pub(crate) fn is_admitted(&self) -> bool {
@@ -234,6 +238,21 @@ impl World {
             }
         }
         Ok(())
+    }
+
+    /// Under which resource each class is charged, one for a device; classes that are charged by something else are left out.
+    pub(crate) fn charged_as(&self) -> BTreeMap<String, String> {
+        let configuration = self.queues.as_ref().map(|it| it.configuration.clone());
+        let all = mappings(&configuration.unwrap_or_default());
+        let devices = all.into_iter().filter(|it| it.by == By::Devices);
+        devices
+            .flat_map(|it| {
+                let resource = it.resource;
+                it.classes
+                    .into_iter()
+                    .map(move |class| (class, resource.clone()))
+            })
+            .collect()
     }
 
     /// What happened to each workload until now: the time between quota and devices, in figures.

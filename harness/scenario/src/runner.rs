@@ -415,6 +415,8 @@ impl Runner {
             })
         };
         let mut world = World::new(Arc::clone(testbed), namespace, tell);
+        let name = format!("{:02}-{}", index + 1, slug(&planned.scenario.name, 48));
+        world.keep = Some(self.folder.join("recordings").join(name));
         let (mut verdict, mut own_failure) = (Verdict::Passed, None);
         if let Err(failure) = world.open().await {
             verdict = Verdict::Failed(failure.clone());
@@ -474,7 +476,8 @@ impl Runner {
                 }
             }
         }
-        if let Some(table) = world.admission_table() {
+        let courses = world.admission_table();
+        for table in std::mem::take(&mut world.tables).into_iter().chain(courses) {
             let scenario = index;
             self.emitter.emit(What::TableKept { scenario, table });
         }
@@ -564,6 +567,7 @@ async fn teardown(
     let mut first = world.take_all_back().await;
     first = first.and(world.end_schedulers().await);
     first = first.and(world.end_queues().await);
+    first = first.and(world.end_watch().await);
     // Nothing can be cleaned up while calls go wrong, or the driver is not there or another one than before.
     let mut mended: Vec<(String, NodeEvent)> = Vec::new();
     for node in std::mem::take(&mut world.faulty) {

@@ -278,6 +278,51 @@ pub trait Testbed: Send + Sync {
         })
     }
 
+    /// Starts Prometheus with these files of rules, by name and text, anew where it runs, or ends it.
+    fn prometheus<'a>(
+        &'a self,
+        rules: Option<&'a [(&'a str, String)]>,
+    ) -> LocalBoxFuture<'a, Result<(), TestbedError>> {
+        let there = rules.is_none();
+        Box::pin(async move {
+            there
+                .then_some(())
+                .ok_or_else(|| TestbedError::new("this cluster has no Prometheus"))
+        })
+    }
+
+    /// What Prometheus says under this path of its API.
+    fn ask_prometheus<'a>(
+        &'a self,
+        path: &'a str,
+    ) -> LocalBoxFuture<'a, Result<serde_json::Value, TestbedError>> {
+        let refusal = TestbedError::new(format!("nobody here answers {path}"));
+        Box::pin(async move { Err(refusal) })
+    }
+
+    /// Runs promtool on files, by name and text, that lie together in a folder.
+    fn promtool<'a>(
+        &'a self,
+        args: &'a [&'a str],
+        files: &'a [(&'a str, String)],
+    ) -> LocalBoxFuture<'a, Result<ExecOutput, TestbedError>> {
+        let refusal = TestbedError::new(format!("no promtool to run {args:?} on {}", files.len()));
+        Box::pin(async move { Err(refusal) })
+    }
+
+    /// Says these numbers as external metrics from now on, or nothing any more.
+    fn metrics<'a>(
+        &'a self,
+        values: Option<&'a BTreeMap<String, i64>>,
+    ) -> LocalBoxFuture<'a, Result<(), TestbedError>> {
+        let there = values.is_none();
+        Box::pin(async move {
+            there
+                .then_some(())
+                .ok_or_else(|| TestbedError::new("this cluster tells no external metrics"))
+        })
+    }
+
     /// Whether something befell the cluster that its parts take minutes to get over: it goes on, and the next scenario
     /// gets another one.
     fn worn(&self) -> bool {

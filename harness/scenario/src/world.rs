@@ -128,6 +128,16 @@ pub struct World {
     pub(crate) tried: Option<Result<(), String>>,
     /// Kueue, where a step has started it.
     pub(crate) queues: Option<crate::queues::Queues>,
+    /// The day of arrivals that a step has let pass.
+    pub(crate) passed: Option<crate::arrivals::Passed>,
+    /// A step has started Prometheus.
+    pub(crate) watched: bool,
+    /// External metrics that steps tell.
+    pub(crate) metrics: Option<std::collections::BTreeMap<String, i64>>,
+    /// Figures for the report.
+    pub(crate) tables: Vec<report::Table>,
+    /// Where recordings of this scenario are kept.
+    pub(crate) keep: Option<std::path::PathBuf>,
     /// Why the cluster can do nothing more.
     broken: RefCell<Option<String>>,
 }
@@ -157,6 +167,11 @@ impl World {
             without_api: false,
             tried: None,
             queues: None,
+            passed: None,
+            watched: false,
+            metrics: None,
+            tables: Vec::new(),
+            keep: None,
             broken: RefCell::default(),
         }
     }
@@ -165,6 +180,11 @@ impl World {
     #[must_use]
     pub fn namespace(&self) -> &str {
         &self.namespace
+    }
+
+    /// Where a recording of this name is kept; nowhere where nobody keeps any.
+    pub(crate) fn keeps(&self, name: &str) -> Option<std::path::PathBuf> {
+        self.keep.as_ref().map(|folder| folder.join(name))
     }
 
     /// The namespace that a step may make beside it.
@@ -463,6 +483,36 @@ impl World {
             held: allocation::held(&claims.items),
             namespace: self.namespace.clone(),
         })
+    }
+
+    /// An object of the scenario's namespace as it is now.
+    pub(crate) async fn get_object(
+        &self,
+        group: &str,
+        version: &str,
+        kind: &str,
+        name: &str,
+    ) -> Result<serde_json::Value, Failure> {
+        let kind = kube::core::GroupVersionKind::gvk(group, version, kind);
+        let resource = kube::api::ApiResource::from_gvk(&kind);
+        let all: Api<kube::api::DynamicObject> =
+            Api::namespaced_with(self.testbed.client(), &self.namespace, &resource);
+        let object = all.get(name).await;
+        let object =
+            object.map_err(|error| api(&format!("get the {} {name}", kind.kind), &error))?;
+        serde_json::to_value(object).map_err(|error| Failure::new(error.to_string()))
+    }
+
+    /// Ends what steps have started beside the cluster to look on or to tell numbers.
+    pub(crate) async fn end_watch(&mut self) -> Result<(), Failure> {
+        let mut first = Ok(());
+        if std::mem::take(&mut self.watched) {
+            first = first.and(self.testbed.prometheus(None).await);
+        }
+        if self.metrics.take().is_some() {
+            first = first.and(self.testbed.metrics(None).await);
+        }
+        first.map_err(|error| Failure::new(error.message))
     }
 
     /// What the drivers publish, now.

@@ -196,6 +196,20 @@ fn tags_and_names_select() {
     assert_eq!(ids(Some("not (@b or @c)"), None).len(), 0);
     assert_eq!(ids(None, Some("^tw")), ["x/y::two"]);
     assert_eq!(ids(None, Some("^x/y::one$")), ["x/y::one"]);
+    // What takes long plays only where it is asked for.
+    let text = text.replace("@c", "@c @long");
+    let file = SourceFile::new("scenarios/x/y.feature", text);
+    let ids = |tags: Option<&str>, name: Option<&str>| -> usize {
+        let filter = Filter::parse(tags, name).expect("a filter");
+        let plan = Plan::of(&registry(), &[Arc::clone(&file)], &filter).expect("a plan");
+        plan.scenarios.len()
+    };
+    assert_eq!((ids(None, None), ids(Some("@a"), None)), (1, 1));
+    assert_eq!((ids(Some("@long"), None), ids(None, Some("^tw"))), (1, 1));
+    assert_eq!(
+        (ids(Some("@a or @long"), None), ids(Some("@c"), None)),
+        (2, 0)
+    );
     assert!(Filter::parse(Some("@a not @b"), None).is_err());
     assert!(Filter::parse(Some("smoke"), None).is_err());
     assert!(Filter::parse(None, Some("(")).is_err());

@@ -63,7 +63,7 @@ const KNOWN: [Known; 5] = [
     },
     Known {
         name: COSCHEDULING,
-        absent: Some("its program is not among the components yet"),
+        absent: None,
     },
     Known {
         name: "volcano",

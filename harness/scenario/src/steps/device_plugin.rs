@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use cluster::{MigStrategy, Offer};
+use k8s_openapi::api::resource::v1::{Device, ResourceSlice};
+use kube::api::{Api, ListParams};
 use report::Failure;
 
 use super::node::wish;
@@ -20,6 +22,7 @@ const CUT: &str = "a node with {count} {model} cut into {layout} and the device 
 const LAG: Duration = Duration::from_secs(30);
 
 pub(super) fn register(steps: &mut Registry) {
+    more(steps);
     let limit = Duration::from_secs(120);
     steps
         .add(Kind::Given, WHOLE, |world, args| Box::pin(a_node(world, args, false)))
@@ -60,6 +63,22 @@ pub(super) fn register(steps: &mut Registry) {
         .doc("NVIDIA's gpu-feature-discovery, run once on the node with the same MIG strategy, writes these labels, among others.")
         .block(BlockWish::Table(&[("label", "text"), ("value", "text")]))
         .example("Then gpu-feature-discovery labels the node with:\n  | label                | value |\n  | nvidia.com/gpu.count | 2     |");
+}
+
+fn more(steps: &mut Registry) {
+    steps
+        .add(Kind::Then, "gpu-feature-discovery says of the cards what the slices say", |world, args| {
+            Box::pin(as_slices(world, args))
+        })
+        .doc("NVIDIA's gpu-feature-discovery, run once on a node of whole cards of one model, writes labels with the same count, product, family, memory, compute capability and versions that the DRA driver publishes in its ResourceSlices.")
+        .example("Then gpu-feature-discovery says of the cards what the slices say");
+    steps
+        .add(Kind::Then, "gpu-feature-discovery says of the cards what the slices say, but for:", |world, args| {
+            Box::pin(but_for(world, args))
+        })
+        .doc("The same, where exactly these labels have another value than the slices would give them.")
+        .block(BlockWish::Table(&[("label", "text"), ("value", "text"), ("by the slices", "text")]))
+        .example("Then gpu-feature-discovery says of the cards what the slices say, but for:\n  | label                 | value | by the slices |\n  | nvidia.com/gpu.memory | 81559 | 81152         |");
 }
 
 pub(super) fn nodes_of(expression: &str, args: &Args) -> Option<Vec<NodeWish>> {
@@ -185,7 +204,8 @@ async fn node_offers(world: &mut World, args: &Args) -> StepResult {
         .await
 }
 
-async fn labels(world: &mut World, args: &Args) -> StepResult {
+/// What gpu-feature-discovery says of the node.
+async fn discovered(world: &World) -> Result<String, Failure> {
     let node = world.the_node()?;
     let strategy = match node.offer {
         Offer::DevicePlugin(strategy) => strategy,
@@ -202,11 +222,133 @@ async fn labels(world: &mut World, args: &Args) -> StepResult {
         file,
     ];
     world.on_node(&node.name, &argv).await?;
-    let text = world.on_node(&node.name, &["cat", file]).await?;
-    let seen: BTreeMap<&str, &str> = text
-        .lines()
+    world.on_node(&node.name, &["cat", file]).await
+}
+
+fn by_label(text: &str) -> BTreeMap<&str, &str> {
+    text.lines()
         .filter_map(|line| line.split_once('='))
+        .collect()
+}
+
+/// Labels that tell something else than the slices do: label, its value, the slices' value.
+async fn differing(world: &World) -> Result<Vec<[String; 3]>, Failure> {
+    let text = discovered(world).await?;
+    let found = by_label(&text);
+    let node = world.the_node()?.name.clone();
+    let slices: Api<ResourceSlice> = Api::all(world.testbed().client());
+    let slices = slices.list(&ListParams::default()).await;
+    let slices = slices.map_err(|error| crate::world::api("list the ResourceSlices", &error))?;
+    let mine = slices
+        .items
+        .iter()
+        .filter(|it| it.spec.node_name.as_deref() == Some(&node));
+    let devices: Vec<&Device> = mine
+        .flat_map(|it| it.spec.devices.iter().flatten())
         .collect();
+    let wanted = labels_of(&devices)?;
+    let differs = |(label, value): (String, String)| {
+        let found = found.get(label.as_str()).copied().unwrap_or("none");
+        (found != value).then(|| [label, found.to_owned(), value])
+    };
+    Ok(wanted.into_iter().filter_map(differs).collect())
+}
+
+fn told(all: &[[String; 3]]) -> String {
+    let line = |[label, found, slices]: &[String; 3]| {
+        format!("{label} is {found}, and by the slices {slices}")
+    };
+    match all {
+        [] => "all is the same".to_owned(),
+        all => all.iter().map(line).collect::<Vec<_>>().join("\n"),
+    }
+}
+
+async fn as_slices(world: &mut World, _: &Args) -> StepResult {
+    let wrong = differing(world).await?;
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::new("labels and slices tell different cards")
+        .versus("all is the same", told(&wrong)))
+}
+
+async fn but_for(world: &mut World, args: &Args) -> StepResult {
+    let columns = ["label", "value", "by the slices"].map(|it| args.column(it));
+    let [labels, values, slices] = &columns;
+    let mut wanted: Vec<[String; 3]> = (0..labels.len())
+        .map(|at| [labels[at].clone(), values[at].clone(), slices[at].clone()])
+        .collect();
+    wanted.sort();
+    let mut seen = differing(world).await?;
+    seen.sort();
+    if seen == wanted {
+        return Ok(());
+    }
+    Err(Failure::new("labels and slices differ in something else")
+        .versus(told(&wanted), told(&seen)))
+}
+
+/// The labels that whole cards of one model would have by what the DRA driver publishes of them.
+fn labels_of(devices: &[&Device]) -> Result<BTreeMap<String, String>, Failure> {
+    let text = |device: &Device, name: &str| {
+        let attribute = device
+            .attributes
+            .iter()
+            .flatten()
+            .find(|(it, _)| it.rsplit('/').next() == Some(name));
+        let value = attribute.map(|(_, value)| value.clone());
+        value
+            .and_then(|it| it.string.or(it.version))
+            .unwrap_or_default()
+    };
+    let cards: Vec<&&Device> = devices
+        .iter()
+        .filter(|it| text(it, "type") == "gpu")
+        .collect();
+    let Some(card) = cards.first() else {
+        return Err(
+            Failure::new("no whole card is published").help("take a node with MIG mode off")
+        );
+    };
+    let memory = card
+        .capacity
+        .iter()
+        .flatten()
+        .find(|(it, _)| it.rsplit('/').next() == Some("memory"));
+    let memory = memory
+        .and_then(|(_, it)| crate::allocation::quantity(&it.value.0))
+        .unwrap_or(0);
+    let dashes = |text: String| text.replace(' ', "-");
+    let part = |version: &str, at: usize| version.split('.').nth(at).unwrap_or_default().to_owned();
+    let (driver, compute, cuda) = (
+        text(card, "driverVersion"),
+        text(card, "cudaComputeCapability"),
+        text(card, "cudaDriverVersion"),
+    );
+    let all = [
+        ("gpu.count", cards.len().to_string()),
+        ("gpu.product", dashes(text(card, "productName"))),
+        (
+            "gpu.family",
+            dashes(text(card, "architecture")).to_lowercase(),
+        ),
+        ("gpu.memory", (memory >> 20).to_string()),
+        ("gpu.compute.major", part(&compute, 0)),
+        ("gpu.compute.minor", part(&compute, 1)),
+        ("cuda.driver-version.major", part(&driver, 0)),
+        ("cuda.driver-version.minor", part(&driver, 1)),
+        ("cuda.runtime-version.major", part(&cuda, 0)),
+        ("cuda.runtime-version.minor", part(&cuda, 1)),
+    ];
+    Ok(all
+        .map(|(name, value)| (format!("nvidia.com/{name}"), value))
+        .into())
+}
+
+async fn labels(world: &mut World, args: &Args) -> StepResult {
+    let text = discovered(world).await?;
+    let seen = by_label(&text);
     let wrong: Vec<String> = args
         .column("label")
         .iter()

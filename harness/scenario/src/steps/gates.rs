@@ -8,7 +8,7 @@ use report::Failure;
 use super::life::change;
 use super::node::wish;
 use crate::parameters::{list, to_gates};
-use crate::registry::{Args, Kind, Registry, StepResult};
+use crate::registry::{Args, BlockWish, Kind, Registry, StepResult};
 use crate::testbed::{NodeEvent, NodeWish};
 use crate::world::World;
 
@@ -16,8 +16,22 @@ const WHOLE: &str = "a node with {count} {model} and the driver's feature gates 
 const CUT: &str =
     "a node with {count} {model} cut into {layout} and the driver's feature gates {gates}";
 
+const EACH: &str = "these nodes, each driver with feature gates of its own:";
+
 pub(super) fn register(steps: &mut Registry) {
     let limit = Duration::from_secs(120);
+    steps
+        .add(Kind::Given, EACH, |world, args| Box::pin(each(world, args)))
+        .doc("The cluster has exactly these nodes, a row for each, with MIG mode on or off; the DRA driver of each has these feature gates, the others are those of the cluster.")
+        .block(BlockWish::Table(&[
+            ("node", "name"),
+            ("cards", "count"),
+            ("model", "model"),
+            ("MIG", "onoff"),
+            ("gates", "gates"),
+        ]))
+        .example("Given these nodes, each driver with feature gates of its own:\n  | node   | cards | model          | MIG | gates            |\n  | node-1 | 1     | A100-SXM4-40GB | on  | DynamicMIG=true  |\n  | node-2 | 1     | A100-SXM4-40GB | off | DynamicMIG=false |")
+        .timeout(limit);
     steps
         .add(Kind::Given, WHOLE, |world, args| Box::pin(a_node(world, args, false)))
         .doc("The cluster has one node with these cards, MIG mode off, and its DRA driver has these feature gates; the others are those of the cluster.")
@@ -44,6 +58,7 @@ pub(super) fn nodes_of(expression: &str, args: &Args) -> Option<Vec<NodeWish>> {
     match expression {
         WHOLE => Some(gated(args, false)),
         CUT => Some(gated(args, true)),
+        EACH => Some(own(args)),
         _ => None,
     }
 }
@@ -63,6 +78,24 @@ fn gated(args: &Args, cut: bool) -> Vec<NodeWish> {
         }
     }
     nodes
+}
+
+fn own(args: &Args) -> Vec<NodeWish> {
+    let columns = ["node", "cards", "model", "MIG", "gates"].map(|it| args.column(it));
+    let [names, cards, models, mig, gates] = &columns;
+    let node = |at: usize| NodeWish {
+        name: names[at].clone(),
+        cards: vec![(models[at].clone(), cards[at].parse().unwrap_or(1))],
+        mig: mig[at] == "on",
+        cut: Vec::new(),
+        offer: cluster::Offer::default(),
+        driver_gates: to_gates(&gates[at]).unwrap_or_default(),
+    };
+    (0..names.len()).map(node).collect()
+}
+
+async fn each(world: &mut World, args: &Args) -> StepResult {
+    world.shape(own(args)).await
 }
 
 async fn a_node(world: &mut World, args: &Args, cut: bool) -> StepResult {

@@ -62,15 +62,15 @@ async fn claim_card(world: &mut World, args: &Args) -> StepResult {
 
 /// A line of the table of processes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Row {
-    gpu: u32,
+pub(crate) struct Row {
+    pub(crate) gpu: u32,
     /// GPU instance and compute instance, on a card in MIG mode.
-    part: Option<(u32, u32)>,
+    pub(crate) part: Option<(u32, u32)>,
     memory: String,
 }
 
 /// Reads `|  GPU   GI   CI   PID   Type   Process name   GPU Memory |` and below.
-fn rows(text: &str) -> Vec<Row> {
+pub(crate) fn rows(text: &str) -> Vec<Row> {
     let table = text.split_once("Processes:").map_or("", |(_, table)| table);
     table
         .lines()

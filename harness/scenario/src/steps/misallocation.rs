@@ -200,7 +200,7 @@ fn hold_only(setup: &mut Setup, before: &[(String, String)]) {
 }
 
 /// Every object that decides about devices, and the gates as the API server says them.
-async fn cluster(world: &World) -> Result<(Listed, Gates), Failure> {
+pub(super) async fn cluster(world: &World) -> Result<(Listed, Gates), Failure> {
     let live = Live::new(world.testbed().client());
     let asked = tokio::try_join!(live.listed(), live.server());
     let (listed, server) = asked.map_err(|error| Failure::new(error.to_string()))?;

@@ -2,6 +2,7 @@
 //! Not here: how steps are found and run.
 //! Data comes from the cluster through [`crate::World`] and goes out as success or as a failure that says why.
 
+mod arrivals;
 pub(crate) mod card;
 pub(crate) mod catalogue;
 mod churn;
@@ -11,7 +12,7 @@ mod gates;
 mod health;
 mod layout;
 mod life;
-mod load;
+pub(crate) mod load;
 mod manifest;
 mod misallocation;
 mod named;
@@ -21,8 +22,11 @@ mod outage;
 mod pod;
 mod queue;
 mod quota;
+mod removal;
+mod scale;
 mod sharing;
 mod status;
+mod watch;
 
 use crate::registry::Registry;
 
@@ -38,6 +42,7 @@ pub fn registry() -> Registry {
     order::register(&mut steps);
     device_plugin::register(&mut steps);
     load::register(&mut steps);
+    arrivals::register(&mut steps);
     manifest::register(&mut steps);
     named::register(&mut steps);
     layout::register(&mut steps);
@@ -52,5 +57,8 @@ pub fn registry() -> Registry {
     gang::register(&mut steps);
     queue::register(&mut steps);
     quota::register(&mut steps);
+    watch::register(&mut steps);
+    scale::register(&mut steps);
+    removal::register(&mut steps);
     steps
 }
