@@ -4,11 +4,22 @@
 #![forbid(unsafe_code)]
 
 pub mod book;
+pub mod buckets;
+pub mod corrections;
 pub mod entry;
+pub mod fact;
+pub mod ledger;
+pub mod meter;
+pub mod observe;
 pub mod ratio;
+pub mod reconcile;
+pub mod text;
 pub mod time;
 
 pub use book::{Part, UnknownWeight, Weights};
+pub use buckets::Fault;
 pub use entry::{Bucket, Card, Consumer, Entry, EntryError, Holder};
+pub use fact::{Fact, Uid};
+pub use ledger::{Ledger, LedgerError, Place};
 pub use ratio::{Arithmetic, Ratio, Rounding, Sum};
 pub use time::{MonthBasis, Seconds, Span, TimeError, Unit};

@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 use crate::ratio::{Arithmetic, Ratio};
 
 /// Seconds since 1970 in UTC. Written and read as in `2026-11-01T00:00:00Z`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(try_from = "String", into = "String")]
 pub struct Seconds(i64);
 

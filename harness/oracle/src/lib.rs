@@ -67,5 +67,5 @@ pub use verdict::{
     Allocation, Answer, ConfigSource, Failure, Given, GivenConfig, Look, Refusal, Refused, Verdict,
 };
 pub use version::{UnknownVersion, Version};
-pub use weight::{Weight, counted};
+pub use weight::{Weight, compute_slices, counted};
 pub use world::{Setup, World};

@@ -64,7 +64,7 @@ pub fn counted<N: Copy + PartialEq + From<u8> + fmt::Display>(count: N, one: &st
 }
 
 /// The compute slices that the name of a profile says: 3 of `3g.20gb` and `3g.20gb+me`, 1 of `1c.3g.20gb`.
-fn of_profile(profile: &str) -> Option<u32> {
+pub fn compute_slices(profile: &str) -> Option<u32> {
     let number = |text: &str, unit: char| text.strip_suffix(unit)?.parse().ok();
     let mut parts = profile.split('.');
     let first = parts.next()?;
@@ -106,7 +106,9 @@ impl World {
 
     /// The weight of a device.
     pub(crate) fn weight(&self, device: usize) -> Weight {
-        let own = self.profile(device).and_then(|profile| of_profile(profile));
+        let own = self
+            .profile(device)
+            .and_then(|profile| compute_slices(profile));
         let memory = self.memory_slices(device).len();
         Weight {
             compute: own.or_else(|| self.heaviest_beside(device)),
@@ -129,7 +131,7 @@ impl World {
         };
         self.devices_of(self.devices[device].pool)
             .filter(beside)
-            .filter_map(|other| of_profile(self.profile(other)?))
+            .filter_map(|other| compute_slices(self.profile(other)?))
             .max()
     }
 }
@@ -157,7 +159,7 @@ mod tests {
             ("vgpu-8", None),
             ("", None),
         ] {
-            assert_eq!(of_profile(profile), slices, "{profile}");
+            assert_eq!(compute_slices(profile), slices, "{profile}");
         }
     }
 
