@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-use super::card::{Card, Holding, HoldingKey, Shapes, Stretch};
+use super::card::{Card, Holding, HoldingKey, Shapes};
 use super::fault::Fault;
 use super::layout::Layouts;
 use super::pool::{Pool, PoolKey, State};
 use super::shape::Published;
 use crate::book::Weights;
-use crate::entry::{Consumer, Entry, Holder};
-use crate::fact::{Claim, Fact, Held, Rule, Uid, What, Why};
+use crate::entry::Entry;
+use crate::fact::{Fact, Rule, Uid, What};
 use crate::observe::SKEW;
 use crate::text::Text;
 use crate::time::{Seconds, Span};
@@ -18,28 +18,28 @@ use crate::time::{Seconds, Span};
 const REMEMBERED: i64 = 3600;
 
 /// Driver, pool and card.
-type CardKey = (Text, Text, Text);
+pub(super) type CardKey = (Text, Text, Text);
 
 /// Everything that is known at a moment.
 #[derive(Debug)]
 pub(super) struct Account {
-    weights: Weights,
-    period: Span,
-    now: Option<Seconds>,
-    pools: BTreeMap<PoolKey, Pool>,
-    pool_of: HashMap<Uid, PoolKey>,
-    cards: BTreeMap<CardKey, Card>,
-    rules: BTreeMap<Uid, Rule>,
-    claims: HashMap<Uid, BTreeMap<HoldingKey, Option<CardKey>>>,
+    pub(super) weights: Weights,
+    pub(super) period: Span,
+    pub(super) now: Option<Seconds>,
+    pub(super) pools: BTreeMap<PoolKey, Pool>,
+    pub(super) pool_of: HashMap<Uid, PoolKey>,
+    pub(super) cards: BTreeMap<CardKey, Card>,
+    pub(super) rules: BTreeMap<Uid, Rule>,
+    pub(super) claims: HashMap<Uid, BTreeMap<HoldingKey, Option<CardKey>>>,
     /// Holdings of devices that nobody has published yet.
-    unplaced: BTreeMap<HoldingKey, Holding>,
+    pub(super) unplaced: BTreeMap<HoldingKey, Holding>,
     /// Of each object: the last version, and since when.
-    last: HashMap<Uid, (u64, Seconds)>,
-    gone: VecDeque<(Seconds, Uid)>,
-    gaps: Vec<Span>,
-    dirty: BTreeSet<CardKey>,
-    shapes: Shapes,
-    layouts: Layouts,
+    pub(super) last: HashMap<Uid, (u64, Seconds)>,
+    pub(super) gone: VecDeque<(Seconds, Uid)>,
+    pub(super) gaps: Vec<Span>,
+    pub(super) dirty: BTreeSet<CardKey>,
+    pub(super) shapes: Shapes,
+    pub(super) layouts: Layouts,
     pub(super) entries: VecDeque<Entry>,
 }
 
@@ -185,139 +185,6 @@ impl Account {
         }
     }
 
-    fn claim(
-        &mut self,
-        uid: &Uid,
-        claim: Option<&Claim>,
-        at: Seconds,
-        estimated: Option<Why>,
-    ) -> Result<(), Fault> {
-        let mut before = self.claims.remove(uid).unwrap_or_default();
-        let mut after = BTreeMap::new();
-        for held in claim.iter().flat_map(|claim| &claim.devices) {
-            let Some(claim) = claim else { break };
-            let key = (
-                uid.clone(),
-                held.request.clone(),
-                held.device.clone(),
-                held.share.clone(),
-            );
-            let holder = holder(uid, claim, held);
-            // The same holder goes on; one whose pods have changed begins anew, so that each stretch knows its users.
-            let same = before.remove(&key);
-            let card = match same {
-                Some(card)
-                    if self
-                        .holder_of(&key, card.as_ref())
-                        .is_some_and(|it| *it == holder) =>
-                {
-                    card
-                }
-                other => {
-                    if let Some(card) = &other {
-                        self.release(&key, card.as_ref(), at, None)?;
-                    }
-                    let holding = Holding {
-                        holder,
-                        held: held.clone(),
-                        since: at,
-                        estimated,
-                    };
-                    self.hold(key.clone(), holding, other.flatten())
-                }
-            };
-            after.insert(key, card);
-        }
-        for (key, card) in before {
-            self.release(&key, card.as_ref(), at, estimated)?;
-        }
-        if !after.is_empty() {
-            self.claims.insert(uid.clone(), after);
-        }
-        Ok(())
-    }
-
-    fn holder_of(&self, key: &HoldingKey, card: Option<&CardKey>) -> Option<&Holder> {
-        match card {
-            Some(card) => self.cards.get(card)?.holder(key),
-            None => self.unplaced.get(key).map(|holding| &holding.holder),
-        }
-    }
-
-    /// Puts a holding on the card that it had before, for that may no longer be published, or on the one that has the device now.
-    fn hold(
-        &mut self,
-        key: HoldingKey,
-        holding: Holding,
-        before: Option<CardKey>,
-    ) -> Option<CardKey> {
-        let held = &holding.held;
-        let pool = (held.driver.clone(), held.pool.clone());
-        let card = self
-            .pools
-            .get(&pool)
-            .and_then(|pool| pool.index.get(&held.device));
-        let card = card.map(|card| (pool.0, pool.1, card.clone()));
-        let has = |card: &CardKey| {
-            self.cards
-                .get(card)
-                .is_some_and(|card| card.has(&held.device))
-        };
-        let card = before.filter(has).or(card);
-        match card.as_ref().and_then(|card| self.cards.get_mut(card)) {
-            Some(known) => {
-                known.hold(key, holding);
-                self.dirty.extend(card.clone());
-                card
-            }
-            None => {
-                self.unplaced.insert(key, holding);
-                None
-            }
-        }
-    }
-
-    fn release(
-        &mut self,
-        key: &HoldingKey,
-        card: Option<&CardKey>,
-        at: Seconds,
-        estimated: Option<Why>,
-    ) -> Result<(), Fault> {
-        if let Some(holding) = self.unplaced.remove(key) {
-            return self.unpublished(key, &holding, at);
-        }
-        let Some(card) = card else { return Ok(()) };
-        let Some(known) = self.cards.get_mut(card) else {
-            return Ok(());
-        };
-        let ended = known.release(key, estimated)?;
-        self.dirty.insert(card.clone());
-        self.write(card, ended, at);
-        Ok(())
-    }
-
-    /// A device that was held, and of which nothing was known.
-    fn unpublished(
-        &self,
-        key: &HoldingKey,
-        holding: &Holding,
-        until: Seconds,
-    ) -> Result<(), Fault> {
-        let span = Span::new(holding.since, until).ok();
-        let counts = span.and_then(|span| span.within(self.period)).is_some();
-        if !counts || holding.held.admin {
-            return Ok(());
-        }
-        let held = &holding.held;
-        Err(Fault::Unpublished {
-            claim: key.0.clone(),
-            device: format!("{}/{}/{}", held.driver, held.pool, held.device),
-            at: holding.since,
-            until,
-        })
-    }
-
     fn withdraw(&mut self, uid: &Uid, key: &PoolKey) -> Result<(), Fault> {
         if let Some(pool) = self.pools.get_mut(key) {
             pool.withdraw(uid);
@@ -428,33 +295,6 @@ impl Account {
         }
     }
 
-    /// Puts holdings on cards that have come.
-    fn place(&mut self) -> Result<(), Fault> {
-        let now = self.now.unwrap_or(self.period.from());
-        let known = |held: &Held| {
-            let pool = self.pools.get(&(held.driver.clone(), held.pool.clone()));
-            pool.is_some_and(|pool| pool.index.contains_key(&held.device))
-        };
-        let keys: Vec<HoldingKey> = self
-            .unplaced
-            .iter()
-            .filter(|(_, it)| known(&it.held))
-            .map(|(key, _)| key.clone())
-            .collect();
-        for key in keys {
-            let Some(mut holding) = self.unplaced.remove(&key) else {
-                continue;
-            };
-            self.unpublished(&key, &holding, now)?;
-            holding.since = now;
-            let card = self.hold(key.clone(), holding, None);
-            if let Some(holdings) = self.claims.get_mut(&key.0) {
-                holdings.insert(key, card);
-            }
-        }
-        Ok(())
-    }
-
     /// Ends a second: looks at every card that something happened to.
     fn settle(&mut self, at: Seconds) -> Result<(), Fault> {
         for key in std::mem::take(&mut self.dirty) {
@@ -489,55 +329,6 @@ impl Account {
         }
         Ok(())
     }
-
-    /// Writes what has ended, as far as it lies in the period.
-    fn write(&mut self, key: &CardKey, ended: impl IntoIterator<Item = Stretch>, until: Seconds) {
-        let Some(card) = self.cards.get(key) else {
-            return;
-        };
-        let card = &card.published.card;
-        for stretch in ended {
-            // Whatever begins does so no later than now, for facts are in order.
-            let span = Span::new(stretch.since, until).ok();
-            let Some(span) = span.and_then(|span| span.within(self.period)) else {
-                continue;
-            };
-            for (span, gap) in at_gaps(span, &self.gaps) {
-                let why = stretch.estimated.iter().map(ToString::to_string);
-                let why: Vec<String> = why
-                    .chain(gap.then(|| "nobody watched".to_owned()))
-                    .collect();
-                let (device, profile) = stretch
-                    .device
-                    .clone()
-                    .map_or((None, None), |(device, profile)| (Some(device), profile));
-                self.entries.push_back(Entry {
-                    card: card.clone(),
-                    bucket: stretch.bucket.clone(),
-                    share: stretch.share,
-                    span,
-                    device,
-                    profile,
-                    estimated: (!why.is_empty()).then(|| why.join(", ")),
-                    overlay: stretch.overlay,
-                });
-            }
-        }
-    }
-}
-
-/// A span in parts that lie in a gap or outside of all.
-fn at_gaps(span: Span, gaps: &[Span]) -> Vec<(Span, bool)> {
-    let mut bounds: Vec<Seconds> = gaps
-        .iter()
-        .flat_map(|gap| [gap.from(), gap.until()])
-        .collect();
-    bounds.sort_unstable();
-    bounds.dedup();
-    let inside = |part: Span| gaps.iter().any(|gap| gap.within(part).is_some());
-    span.cut_at(&bounds)
-        .map(|part| (part, inside(part)))
-        .collect()
 }
 
 fn taint(rules: &BTreeMap<Uid, Rule>, key: &CardKey, card: &mut Card) {
@@ -549,27 +340,4 @@ fn taint(rules: &BTreeMap<Uid, Rule>, key: &CardKey, card: &mut Card) {
         let taints = rules.filter_map(|rule| rule.taint.clone());
         taints.chain(device.taints.iter().cloned()).collect()
     });
-}
-
-fn holder(uid: &Uid, claim: &Claim, held: &Held) -> Holder {
-    let class = claim
-        .requests
-        .get(&held.request)
-        .map(|asked| asked.class.to_string());
-    Holder {
-        claim_uid: uid.to_string(),
-        namespace: claim.namespace.to_string(),
-        name: claim.name.to_string(),
-        device_class: class,
-        request: held.request.to_string(),
-        consumers: claim
-            .consumers
-            .iter()
-            .map(|it| Consumer {
-                uid: it.uid.to_string(),
-                name: it.name.to_string(),
-            })
-            .collect(),
-        spot: claim.spot,
-    }
 }

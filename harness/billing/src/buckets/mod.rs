@@ -5,10 +5,12 @@
 mod account;
 mod card;
 mod catalogue;
+mod claims;
 mod fault;
 mod layout;
 mod pool;
 mod shape;
+mod written;
 
 use std::collections::BTreeMap;
 

@@ -152,7 +152,8 @@ fn append(
     let mut written = Vec::new();
     let mut last = head(transaction)?;
     let mut insert = transaction.prepare_cached(
-        "INSERT OR IGNORE INTO fact (number, uid, transition, version, second, estimated, body, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        "INSERT INTO fact (number, uid, transition, version, second, estimated, body, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+            ON CONFLICT (uid, transition, version) DO NOTHING",
     )?;
     for draft in drafts {
         let number = last.number + 1;

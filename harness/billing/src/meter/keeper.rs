@@ -31,7 +31,7 @@ pub(super) fn locked(ledger: &Mutex<Ledger>) -> MutexGuard<'_, Ledger> {
 
 /// Keeps what is heard; ends when `once` watches have said that they have caught up, else never of itself.
 pub(super) async fn keep(
-    mut hears: mpsc::Receiver<Heard>,
+    mut hears: mpsc::Receiver<Vec<Heard>>,
     ledger: Arc<Mutex<Ledger>>,
     once: Option<usize>,
     tell: Arc<dyn Fn(Told) + Send + Sync>,
@@ -43,10 +43,14 @@ pub(super) async fn keep(
         if hears.recv_many(&mut batch, AT_ONCE).await == 0 {
             return Err(MeterError::Ended);
         }
-        caught_up += batch.iter().filter(|heard| heard.caught_up).count();
+        caught_up += batch
+            .iter()
+            .flatten()
+            .filter(|heard| heard.caught_up)
+            .count();
         let mut facts = Vec::new();
         let mut cursors = Vec::new();
-        for heard in batch.drain(..) {
+        for heard in batch.drain(..).flatten() {
             facts.extend(heard.facts);
             cursors.push(heard.cursor);
         }

@@ -44,7 +44,7 @@ pub(super) type Tell = Arc<dyn Fn(Told) + Send + Sync>;
 pub(super) struct Wiring {
     pub(super) cluster: String,
     pub(super) ledger: Arc<Mutex<Ledger>>,
-    pub(super) heard: mpsc::Sender<Heard>,
+    pub(super) heard: mpsc::Sender<Vec<Heard>>,
     pub(super) clock: Clock,
     pub(super) tell: Tell,
 }
@@ -84,13 +84,18 @@ pub(super) async fn all(
         });
     }
     let mut since = BTreeMap::new();
+    // All in one transaction: a claim without its pool would be a riddle.
+    let mut first_sight = Vec::new();
     for watch in watches.iter_mut().filter(|watch| watch.version.is_none()) {
         let mut first = watch.list("the meter did not run").await?;
         if watch.kind == Kind::ResourceClaim {
             since = earliest(&first.facts);
         }
         backdate(&mut first.facts, &since);
-        watch.say(first).await;
+        first_sight.push(first);
+    }
+    if !first_sight.is_empty() {
+        let _ = with.heard.send(first_sight).await;
     }
     Ok(watches.into_iter().map(Watch::follow).collect())
 }
@@ -456,7 +461,7 @@ impl Watch {
 
     async fn say(&self, heard: Heard) {
         // Nobody hears any more only where the meter ends.
-        let _ = self.with.heard.send(heard).await;
+        let _ = self.with.heard.send(vec![heard]).await;
     }
 }
 
