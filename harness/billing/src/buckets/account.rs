@@ -240,6 +240,7 @@ impl Account {
     }
 
     fn publish(&mut self, key: &PoolKey, cards: Vec<Published>) -> Result<(), Fault> {
+        let now = self.now.unwrap_or(self.period.from());
         let mut leaving: BTreeSet<CardKey> = self.cards_of(key).collect();
         for published in cards {
             let card: CardKey = (
@@ -248,13 +249,17 @@ impl Account {
                 published.card.name.as_str().into(),
             );
             leaving.remove(&card);
+            let mut ended = Vec::new();
             match self.cards.get_mut(&card) {
-                Some(known) => known.publish(published, &self.weights, &mut self.shapes)?,
+                Some(known) => {
+                    ended = known.publish(published, &self.weights, &mut self.shapes, now)?;
+                }
                 None => {
                     let new = Card::new(published, &self.weights, &mut self.shapes)?;
                     self.cards.insert(card.clone(), new);
                 }
             }
+            self.write(&card, ended, now);
             if let Some(known) = self.cards.get_mut(&card) {
                 taint(&self.rules, &card, known);
             }

@@ -103,13 +103,15 @@ impl Card {
         })
     }
 
-    /// It is published anew, perhaps otherwise; what is held of it stays.
+    /// It is published anew, perhaps otherwise; what is held of it stays. Holdings that weigh something else now are ended, as
+    /// they were, and begin anew.
     pub(super) fn publish(
         &mut self,
         published: Published,
         weights: &Weights,
         shapes: &mut Shapes,
-    ) -> Result<(), Fault> {
+        at: Seconds,
+    ) -> Result<Vec<Stretch>, Fault> {
         self.leaving = false;
         let held = |device: &&Device| self.holdings.keys().any(|key| key.2 == device.name);
         let still = |device: &Device| published.devices.iter().any(|it| it.name == device.name);
@@ -121,11 +123,29 @@ impl Card {
             .collect();
         let (shape, shares) = published.shape(&ghosts, weights)?;
         let (shape, id) = shapes.one(shape);
+        let mut were = Vec::new();
+        for (key, holding) in &self.holdings {
+            were.push((key.clone(), self.stretch(holding, None)?));
+        }
         self.tainted = vec![BTreeSet::new(); shape.devices.len()];
         (self.shape, self.shape_id, self.shares) = (shape, id, shares);
         self.published = published;
         self.ghosts = ghosts;
-        Ok(())
+        let mut ended = Vec::new();
+        for (key, was) in were {
+            let Some(holding) = self.holdings.get(&key) else {
+                continue;
+            };
+            if self.share(holding)? == was.share {
+                continue;
+            }
+            ended.push(was);
+            if let Some(holding) = self.holdings.get_mut(&key) {
+                holding.since = at;
+                holding.estimated = None;
+            }
+        }
+        Ok(ended)
     }
 
     pub(super) fn devices(&self) -> impl Iterator<Item = &Device> {

@@ -36,6 +36,8 @@ pub(super) struct Offer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Published {
     pub(super) card: Card,
+    /// The counter set of its devices. What they draw on others, as one that takes two cards would, is not seen.
+    set: Option<Text>,
     pub(super) devices: Vec<Device>,
     pub(super) totals: BTreeMap<Text, i64>,
 }
@@ -61,6 +63,7 @@ impl Published {
             let totals = set.and_then(|set| sets().find(|(name, _)| *name == set));
             Published {
                 card: card(pool, &devices, set),
+                set: set.cloned(),
                 totals: totals.map(|(_, totals)| totals.clone()).unwrap_or_default(),
                 devices: devices.into_iter().cloned().collect(),
             }
@@ -94,8 +97,9 @@ impl Published {
         let offers = all().zip(&shares).enumerate().map(|(at, (device, share))| {
             let draws = device
                 .draws
-                .values()
-                .flatten()
+                .iter()
+                .filter(|(set, _)| self.set.as_ref() == Some(set))
+                .flat_map(|(_, counters)| counters)
                 .filter(|(_, amount)| **amount > 0);
             let place = |name: &Text| counters.iter().position(|it| *it == name);
             Ok(Offer {

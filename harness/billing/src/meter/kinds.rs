@@ -65,6 +65,14 @@ impl Kind {
         matches!(self, Self::DeviceTaintRule)
     }
 
+    /// Whether it decides who has which device: a gap in its watch is one in the account.
+    pub(super) const fn is_billed(self) -> bool {
+        matches!(
+            self,
+            Self::ResourceClaim | Self::ResourceSlice | Self::DeviceTaintRule
+        )
+    }
+
     pub(super) fn api(self, version: &str) -> ApiResource {
         let (group, plural) = self.resource();
         let kind = GroupVersionKind::gvk(group, version, self.name());

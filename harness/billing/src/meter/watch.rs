@@ -1,6 +1,6 @@
 //! Lists and watches of one kind: where to begin, when to list anew, and since when nobody watched.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -58,6 +58,8 @@ struct Watch {
     version: Option<String>,
     /// When the server was last heard of.
     alive: Option<Seconds>,
+    /// Of pods: what was last kept. Most of their changes say nothing new.
+    pods: HashMap<Uid, What>,
 }
 
 /// A watch for each kind that is served. What a ledger does not know yet, or anew all, is listed first, all kinds together.
@@ -81,6 +83,7 @@ pub(super) async fn all(
                 .filter(|_| !anew)
                 .map(|cursor| cursor.version.clone()),
             alive: cursor.map(|cursor| cursor.at),
+            pods: HashMap::new(),
         });
     }
     let mut since = BTreeMap::new();
@@ -329,7 +332,7 @@ impl Watch {
     }
 
     fn take(
-        &self,
+        &mut self,
         heard: &mut Heard,
         object: DynamicObject,
         change: Change,
@@ -373,7 +376,20 @@ impl Watch {
             }
             _ => {}
         }
-        heard.facts.extend(facts);
+        let news = facts.into_iter().filter(|fact| match &fact.what {
+            What::PodIs(_) => {
+                self.pods
+                    .insert(fact.uid.clone(), fact.what.clone())
+                    .as_ref()
+                    != Some(&fact.what)
+            }
+            What::PodGone => {
+                self.pods.remove(&fact.uid);
+                true
+            }
+            _ => true,
+        });
+        heard.facts.extend(news);
     }
 
     /// Lists everything; where somebody watched before, the gap since then gets a name.
@@ -416,6 +432,9 @@ impl Watch {
                 };
                 self.take(&mut heard, shadow(&missed), Change::Deleted, received, how);
             }
+            if !self.kind.is_billed() {
+                return Ok(self.listed(heard, version, received));
+            }
             heard.facts.push(Fact {
                 uid: Uid::from(format!("watch of {} in {}", self.kind, self.with.cluster)),
                 version: version.parse().unwrap_or_default(),
@@ -427,9 +446,14 @@ impl Watch {
                 },
             });
         }
+        Ok(self.listed(heard, version, received))
+    }
+
+    /// The watch goes on where a list ends.
+    fn listed(&mut self, heard: Heard, version: String, at: Seconds) -> Heard {
         self.version = Some(version);
-        self.alive = Some(received);
-        Ok(heard)
+        self.alive = Some(at);
+        heard
     }
 
     async fn pages(&self) -> Result<(Vec<DynamicObject>, String), kube::Error> {

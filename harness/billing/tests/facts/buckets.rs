@@ -548,3 +548,43 @@ fn shares_of_a_device_are_parts_of_it_and_the_rest_is_idle() {
         Err(Fault::Twice { .. })
     ));
 }
+
+#[test]
+fn a_partition_that_weighs_something_else_from_now_on_did_not_before() {
+    // Without counters a card's own memory is the measure, and a driver of another version may say another one.
+    let whole = |version, at, memory: i64| {
+        let device = |name: &str, profile: Option<&str>, memory: i64| billing::fact::Device {
+            name: name.into(),
+            says: [("uuid", "GPU-0")]
+                .into_iter()
+                .chain(profile.map(|it| ("profile", it)))
+                .map(|(name, it)| (name.into(), it.into()))
+                .collect(),
+            capacity: [("memory".into(), memory)].into(),
+            draws: [].into(),
+            shared: false,
+            taints: vec![],
+        };
+        let slice = billing::fact::Slice {
+            driver: DRIVER.into(),
+            pool: "n".into(),
+            generation: i64::try_from(version).expect("small"),
+            of: 1,
+            node: None,
+            sets: [].into(),
+            devices: vec![
+                device("part", Some("1g.1gb"), 10),
+                device("rest", Some("1g.1gb"), memory - 10),
+                device("gpu-0", None, memory),
+            ],
+        };
+        fact("slice", version, at, What::SlicePublished(slice))
+    };
+    let facts = vec![whole(1, 0, 40), holds("c", 2, 0, "part"), whole(3, 50, 20)];
+    let entries = account(facts, &Weights::Memory, span(0, 100)).expect("sound");
+    assert_eq!(
+        sold(&entries, "c"),
+        ratio(50, 4).plus(ratio(50, 2)).expect("fits")
+    );
+    assert_eq!(total(&entries), ratio(100, 1));
+}
