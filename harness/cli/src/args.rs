@@ -52,6 +52,12 @@ pub enum Command {
     Inspect(InspectArgs),
     /// Say what is wrong with how a cluster shares its GPUs, and what mends it
     Doctor(DoctorArgs),
+    /// Watch who holds which device, and keep it in a ledger
+    Meter(crate::meter::args::MeterArgs),
+    /// Verify, show, correct and close what a meter has kept
+    Ledger(crate::meter::args::LedgerArgs),
+    /// Compare quota, allocation, meter and invoice claim by claim, and with what other tools say
+    Reconcile(crate::meter::args::ReconcileArgs),
     /// The real programs: fetch, build, list
     Components(ComponentsArgs),
 }

@@ -59,6 +59,18 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
+    /// A ledger.
+    #[error(transparent)]
+    Ledger(billing::LedgerError),
+    /// A meter that cannot go on.
+    #[error(transparent)]
+    Meter(billing::meter::MeterError),
+    /// Facts that do not add up.
+    #[error(transparent)]
+    Buckets(billing::Fault),
+    /// A period that is none.
+    #[error("--from and --until: {0}")]
+    Period(String),
     /// A kubeconfig that cannot be used.
     #[error("cannot use the kubeconfig {}: {why}; name one that kubectl works with", path.display())]
     Kubeconfig {

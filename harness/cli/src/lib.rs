@@ -14,6 +14,7 @@ mod kubectl;
 mod lint;
 mod live;
 mod matrix;
+pub mod meter;
 mod new;
 pub mod run_folder;
 pub mod session;
@@ -57,6 +58,9 @@ pub fn main() -> ExitCode {
         Command::Explain(args) => explain::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Meter(args) => meter::run(&args),
+        Command::Ledger(args) => meter::ledger(&args),
+        Command::Reconcile(args) => meter::reconcile(&args),
         Command::Components(args) => components::cli::run(&args).map_err(Error::from),
     };
     code.unwrap_or_else(|error| {

@@ -33,3 +33,20 @@ pub(crate) fn watch_signals() -> watch::Receiver<bool> {
     });
     receiver
 }
+
+/// Waits for SIGINT or SIGTERM; for ever where signals cannot be heard.
+pub(crate) async fn asked_to_end() {
+    let heard = || -> std::io::Result<_> {
+        Ok((
+            signal(SignalKind::interrupt())?,
+            signal(SignalKind::terminate())?,
+        ))
+    };
+    let Ok((mut interrupt, mut terminate)) = heard() else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+}

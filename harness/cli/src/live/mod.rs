@@ -111,6 +111,14 @@ impl Live {
     }
 }
 
+/// A client of a cluster of ours by name, or of any by its kubeconfig.
+pub(crate) async fn client_of(args: &LiveArgs) -> Result<Client, Error> {
+    match &args.kubeconfig {
+        Some(file) => client(file).await,
+        None => client(&crate::kubectl::kubeconfig(&args.name)?).await,
+    }
+}
+
 async fn client(file: &Path) -> Result<Client, Error> {
     let wrong = |why: String| Error::Kubeconfig {
         path: PathBuf::from(file),
