@@ -28,12 +28,25 @@ pub struct Entry {
     /// The partition's profile, as in `1g.10gb`; none is the whole card, or what is left of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
+    /// The smallest partition that would have fitted, if the claim was given a bigger one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needed: Option<Needed>,
     /// Why a bound of the span is not from an event but worked out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated: Option<String>,
     /// Administrative access: outside the sum, its share is 0.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub overlay: bool,
+}
+
+/// What a claim would have needed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Needed {
+    /// Its profile.
+    pub profile: String,
+    /// Its share of the card, by the weights that were asked.
+    pub share: Ratio,
 }
 
 /// One physical card. Two cards are one if pool and name are; a UUID that is published says so over restarts.

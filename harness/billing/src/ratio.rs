@@ -49,6 +49,12 @@ pub enum Arithmetic {
     },
 }
 
+impl Default for Ratio {
+    fn default() -> Self {
+        Self::ZERO
+    }
+}
+
 impl Ratio {
     /// Nothing.
     pub const ZERO: Ratio = Ratio(Fraction::new_raw(0, 1));
@@ -166,6 +172,12 @@ impl Ratio {
         Ok(below + i128::from(up))
     }
 
+    /// Shares of a card times seconds, as hours of the whole card with so many digits, for people.
+    pub fn hours(&self, digits: u32) -> Result<String, Arithmetic> {
+        self.over(Ratio::whole(3600))?
+            .decimal(digits, Rounding::HalfEven)
+    }
+
     /// The greatest number of units of `10^-digits` that is not above it.
     pub fn floor(&self, digits: u32) -> Result<i128, Arithmetic> {
         let scale = Ratio::new(10_i128.checked_pow(digits).unwrap_or(0), 1)?;
@@ -193,6 +205,17 @@ impl Ratio {
         (rest == 1 && digits <= 36)
             .then(|| self.decimal(digits, Rounding::HalfEven).ok())
             .flatten()
+    }
+}
+
+impl Rounding {
+    /// `half-even` or `half-up`.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::HalfEven => "half-even",
+            Self::HalfUp => "half-up",
+        }
     }
 }
 

@@ -1,5 +1,8 @@
 //! The command line.
 
+pub mod bill;
+pub mod price;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -58,6 +61,10 @@ pub enum Command {
     Ledger(crate::meter::args::LedgerArgs),
     /// Compare quota, allocation, meter and invoice claim by claim, and with what other tools say
     Reconcile(crate::meter::args::ReconcileArgs),
+    /// Answer questions of money: seats of a card, break-even, a split by memory or compute; always with the basis
+    Price(price::PriceArgs),
+    /// Make invoices, statements and exports of what was used, by a price book
+    Bill(bill::BillArgs),
     /// The real programs: fetch, build, list
     Components(ComponentsArgs),
 }
@@ -325,9 +332,16 @@ pub struct ShowArgs {
 /// Arguments of `explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// A ResourceClaim, or pod/NAME for those of a pod, asked for together
+    /// A ResourceClaim, or pod/NAME for those of a pod, asked for together; or the word charge, and what a claim is billed is
+    /// explained, by its UID and an invoice
     #[arg(value_name = "CLAIM")]
     pub claim: String,
+    /// After charge: UID of the claim
+    #[arg(value_name = "UID", requires = "invoice")]
+    pub uid: Option<String>,
+    /// After charge: an invoice or statement in JSON, as `bill --out` writes them
+    #[arg(long, value_name = "FILE", requires = "uid")]
+    pub invoice: Option<PathBuf>,
     /// Its namespace
     #[arg(long, short, default_value = "default")]
     pub namespace: String,

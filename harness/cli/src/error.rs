@@ -20,6 +20,12 @@ pub enum Error {
     /// Reports could not be written.
     #[error(transparent)]
     Report(#[from] report::SinkError),
+    /// A question of money without an answer.
+    #[error(transparent)]
+    Figure(#[from] billing::figures::FigureError),
+    /// A bill that cannot be made.
+    #[error("{0}")]
+    Billing(String),
     /// Cards that cannot be had.
     #[error("--gpu {asked:?}: {reason}")]
     Gpu {

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod args;
+mod bill;
 mod docs;
 mod doctor;
 mod error;
@@ -16,6 +17,7 @@ mod live;
 mod matrix;
 pub mod meter;
 mod new;
+mod price;
 pub mod run_folder;
 pub mod session;
 mod signals;
@@ -61,6 +63,8 @@ pub fn main() -> ExitCode {
         Command::Meter(args) => meter::run(&args),
         Command::Ledger(args) => meter::ledger(&args),
         Command::Reconcile(args) => meter::reconcile(&args),
+        Command::Price(args) => price::run(&args),
+        Command::Bill(args) => bill::run(&args),
         Command::Components(args) => components::cli::run(&args).map_err(Error::from),
     };
     code.unwrap_or_else(|error| {

@@ -19,7 +19,7 @@ mod schema;
 mod selectors;
 mod slice;
 mod taint;
-mod tree;
+pub mod tree;
 
 use std::collections::BTreeMap;
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use granit_parser::{Event, Parser, ScalarStyle, Span};
 
 /// First byte and length.
-pub(crate) type Place = (usize, usize);
+pub type Place = (usize, usize);
 
 /// Deeper ones are refused: no object of the API comes near it.
 const MAX_DEPTH: usize = 64;
@@ -15,40 +15,57 @@ const MAX_NODES: usize = 200_000;
 
 /// A value at its place. The place of a map or list is the key that holds it, or its first entry.
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
-    pub(crate) place: Place,
-    pub(crate) value: Value,
+pub struct Node {
+    /// Where it stands.
+    pub place: Place,
+    /// What it is.
+    pub value: Value,
 }
 
+/// What stands at a place.
 #[derive(Clone, Debug)]
-pub(crate) enum Value {
+pub enum Value {
+    /// Nothing.
     Null,
+    /// True or false.
     Bool(bool),
+    /// A whole number.
     Int(i64),
     /// Any other number.
     Number(String),
+    /// A text.
     Text(String),
+    /// A list.
     List(Vec<Node>),
+    /// A map, in the order of the text.
     Map(Vec<(Key, Node)>),
 }
 
+/// The key of a value.
 #[derive(Clone, Debug)]
-pub(crate) struct Key {
-    pub(crate) name: String,
-    pub(crate) place: Place,
+pub struct Key {
+    /// What it says.
+    pub name: String,
+    /// Where it stands.
+    pub place: Place,
 }
 
 /// What cannot be read, and where.
 #[derive(Debug)]
-pub(crate) struct Broken {
-    pub(crate) place: Place,
-    pub(crate) rule: &'static str,
-    pub(crate) message: String,
-    pub(crate) help: &'static str,
+pub struct Broken {
+    /// Where.
+    pub place: Place,
+    /// Stable name of the rule.
+    pub rule: &'static str,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub help: &'static str,
 }
 
 /// The documents of a text up to the first that cannot be read.
-pub(crate) fn read(text: &str) -> (Vec<Node>, Vec<Broken>) {
+#[must_use]
+pub fn read(text: &str) -> (Vec<Node>, Vec<Broken>) {
     let mut builder = Builder {
         text,
         ..Builder::default()
@@ -286,21 +303,27 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&str>) -> Value {
 }
 
 impl Node {
-    pub(crate) fn entries(&self) -> &[(Key, Node)] {
+    /// The keys and values of a map; of anything else none.
+    #[must_use]
+    pub fn entries(&self) -> &[(Key, Node)] {
         match &self.value {
             Value::Map(entries) => entries,
             _ => &[],
         }
     }
 
-    pub(crate) fn items(&self) -> &[Node] {
+    /// The items of a list; of anything else none.
+    #[must_use]
+    pub fn items(&self) -> &[Node] {
         match &self.value {
             Value::List(items) => items,
             _ => &[],
         }
     }
 
-    pub(crate) fn get(&self, name: &str) -> Option<&Node> {
+    /// The value of a key, unless it is nothing.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Node> {
         let found = self.entries().iter().find(|(key, _)| key.name == name);
         found
             .map(|(_, node)| node)
@@ -308,41 +331,56 @@ impl Node {
     }
 
     /// The value at a path of keys.
-    pub(crate) fn path(&self, names: &[&str]) -> Option<&Node> {
+    #[must_use]
+    pub fn path(&self, names: &[&str]) -> Option<&Node> {
         names.iter().try_fold(self, |node, name| node.get(name))
     }
 
-    pub(crate) fn list(&self, name: &str) -> &[Node] {
+    /// The items of the list at a key.
+    #[must_use]
+    pub fn list(&self, name: &str) -> &[Node] {
         self.get(name).map_or(&[], Node::items)
     }
 
-    pub(crate) fn map(&self, name: &str) -> &[(Key, Node)] {
+    /// The keys and values of the map at a key.
+    #[must_use]
+    pub fn map(&self, name: &str) -> &[(Key, Node)] {
         self.get(name).map_or(&[], Node::entries)
     }
 
-    pub(crate) fn as_text(&self) -> Option<&str> {
+    /// The text, if it is one.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
         match &self.value {
             Value::Text(text) => Some(text),
             _ => None,
         }
     }
 
-    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+    /// The text at a key.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<&str> {
         self.get(name).and_then(Node::as_text)
     }
 
-    pub(crate) fn as_int(&self) -> Option<i64> {
+    /// The whole number, if it is one.
+    #[must_use]
+    pub fn as_int(&self) -> Option<i64> {
         match &self.value {
             Value::Int(number) => Some(*number),
             _ => None,
         }
     }
 
-    pub(crate) fn int(&self, name: &str) -> Option<i64> {
+    /// The whole number at a key.
+    #[must_use]
+    pub fn int(&self, name: &str) -> Option<i64> {
         self.get(name).and_then(Node::as_int)
     }
 
-    pub(crate) fn is_true(&self, name: &str) -> bool {
+    /// Whether the value of a key is true.
+    #[must_use]
+    pub fn is_true(&self, name: &str) -> bool {
         matches!(
             self.get(name).map(|node| &node.value),
             Some(Value::Bool(true))
@@ -350,13 +388,15 @@ impl Node {
     }
 
     /// The place of a key, or of the node where it has no such key.
-    pub(crate) fn at(&self, name: &str) -> Place {
+    #[must_use]
+    pub fn at(&self, name: &str) -> Place {
         let found = self.entries().iter().find(|(key, _)| key.name == name);
         found.map_or(self.place, |(key, _)| key.place)
     }
 
     /// What a scalar says, whatever its type; what a quantity is read from.
-    pub(crate) fn written(&self) -> Option<String> {
+    #[must_use]
+    pub fn written(&self) -> Option<String> {
         match &self.value {
             Value::Text(text) | Value::Number(text) => Some(text.clone()),
             Value::Int(number) => Some(number.to_string()),
@@ -365,7 +405,9 @@ impl Node {
         }
     }
 
-    pub(crate) fn kind(&self) -> &'static str {
+    /// What it is, in words.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
         match &self.value {
             Value::Null => "nothing",
             Value::Bool(_) => "true or false",

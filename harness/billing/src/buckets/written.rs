@@ -42,6 +42,7 @@ impl Account {
                     profile,
                     estimated: (!why.is_empty()).then(|| why.join(", ")),
                     overlay: stretch.overlay,
+                    needed: None,
                 });
             }
         }

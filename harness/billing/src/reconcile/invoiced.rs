@@ -38,6 +38,7 @@ struct Line {
     kind: String,
     claim_uid: Option<String>,
     seconds: i64,
+    #[serde(alias = "billed")]
     amount: serde_json::Value,
 }
 

@@ -17,6 +17,9 @@ use crate::args::{ExplainArgs, Format};
 use crate::live::Live;
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Error> {
+    if args.claim == "charge" && args.uid.is_some() {
+        return crate::bill::explain(args.uid.as_deref(), args.invoice.as_deref());
+    }
     let runtime = tokio::runtime::Runtime::new().map_err(Error::Runtime)?;
     let (server, listed, pods, name) = runtime.block_on(async {
         let live = Live::open(&args.show.live).await?;
