@@ -1,4 +1,4 @@
-//! `sliceproof bill`: entries and a price book become invoices and exports; and how a charge came about.
+//! `sliceproof bill`: a ledger and a price book become invoices and exports; and how a charge came about.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -80,11 +80,28 @@ fn charge(
 ) -> Result<Invoice, Error> {
     let by = args.by.into();
     let mut charging = Charging::new(book, period, by);
-    for entry in entries(&args.entries)? {
-        charging.add(&entry?).map_err(failed)?;
+    let mut head = None;
+    match &args.entries {
+        Some(path) => {
+            for entry in entries(path)? {
+                charging.add(&entry?).map_err(failed)?;
+            }
+        }
+        None => {
+            let mut ledger = crate::meter::existing(&args.ledger)?;
+            // What is appended meanwhile belongs to the next invoice.
+            let last = ledger.head().map_err(Error::Ledger)?;
+            let facts = ledger.read_upto(last.number).map_err(Error::Ledger)?;
+            for entry in billing::buckets::buckets(facts.facts(), &book.weights, period) {
+                charging
+                    .add(&entry.map_err(Error::Buckets)?)
+                    .map_err(failed)?;
+            }
+            head = Some(last.hash.to_string());
+        }
     }
     let charges = charging.done().map_err(failed)?;
-    Invoice::new(charges, corrections, book, period, by, None).map_err(failed)
+    Invoice::new(charges, corrections, book, period, by, head).map_err(failed)
 }
 
 /// One entry a line.

@@ -30,6 +30,7 @@ fn ledger(folder: &Path) {
         says: [
             ("type".into(), "gpu".into()),
             ("uuid".into(), "GPU-1".into()),
+            ("productName".into(), "NVIDIA A100-SXM4-80GB".into()),
         ]
         .into(),
         capacity: Default::default(),
@@ -183,4 +184,52 @@ fn an_invoice_that_does_not_agree_fails_with_all_four_values_and_the_rows() {
         text.contains("1.0000 h here, not there") && text.contains("pod team/p: there, not here"),
         "{text}"
     );
+}
+
+#[test]
+fn a_ledger_is_billed_and_the_invoice_is_reconciled_with_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    ledger(folder.path());
+    let bill = ["bill", "--period", "2026-11-01..2026-11-02", "--out", "out"];
+    let (code, text) = run(folder.path(), &bill);
+    assert_eq!(code, 0, "{text}");
+    let statement = folder.path().join("out/statement.json");
+    let read = || std::fs::read(&statement).expect("a statement");
+    let first = read();
+    let json: serde_json::Value = serde_json::from_slice(&first).expect("JSON");
+    // One hour of the card at the book's price on demand.
+    let book = billing::PriceBook::read(billing::PriceBook::DEFAULT).expect("a book");
+    let rate = book
+        .rates
+        .iter()
+        .find(|it| it.model == "A100-SXM4-80GB" && it.kind == billing::book::Kind::OnDemand)
+        .and_then(|it| it.price.clone())
+        .expect("a price");
+    assert_eq!(rate.per, billing::Per::Hour);
+    let billed: billing::Ratio = json["totals"]["billed"]
+        .as_str()
+        .expect("an amount")
+        .parse()
+        .expect("a number");
+    assert_eq!(billed, rate.amount);
+    let (_, verified) = run(folder.path(), &["ledger", "verify"]);
+    let hash = json["inputs"]["ledger"].as_str().expect("a hash");
+    assert!(verified.contains(hash), "{verified} has not {hash}");
+
+    let reconcile = [
+        &["reconcile", "--offline", "--invoice", "out/statement.json"],
+        &DAY[..],
+    ]
+    .concat();
+    let (code, text) = run(folder.path(), &reconcile);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("1 claim without a difference"), "{text}");
+
+    let (code, text) = run(folder.path(), &bill);
+    assert_eq!(code, 0, "{text}");
+    assert_eq!(read(), first, "the same inputs give the same bytes");
+    let explain = ["explain", "charge", "u", "--invoice", "out/statement.json"];
+    let (code, text) = run(folder.path(), &explain);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("team/c"), "{text}");
 }

@@ -5,12 +5,17 @@ use std::path::PathBuf;
 use billing::{Lines, Span};
 use clap::{Args, ValueEnum};
 
+use crate::meter::args::LedgerPlace;
+
 /// Arguments of `bill`.
 #[derive(Debug, Args)]
 pub struct BillArgs {
-    /// Entries of the ledger, one JSON object a line; - is standard input
+    /// Which ledger
+    #[command(flatten)]
+    pub ledger: LedgerPlace,
+    /// Instead of a ledger, entries as `ledger show -o json` prints them; - is standard input
     #[arg(long, value_name = "FILE")]
-    pub entries: PathBuf,
+    pub entries: Option<PathBuf>,
     /// The price book [default: the built-in one, a form to fill in]
     #[arg(long, value_name = "FILE")]
     pub book: Option<PathBuf>,

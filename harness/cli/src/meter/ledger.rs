@@ -25,7 +25,7 @@ pub(crate) fn run(args: &LedgerArgs) -> Result<ExitCode, Error> {
 }
 
 /// The ledger, which must be there: a question makes no file.
-pub(super) fn existing(ledger: &LedgerPlace) -> Result<billing::Ledger, Error> {
+pub(crate) fn existing(ledger: &LedgerPlace) -> Result<billing::Ledger, Error> {
     let place = ledger.place()?;
     if let Place::File(path) = &place {
         std::fs::metadata(path).map_err(|source| Error::Io {

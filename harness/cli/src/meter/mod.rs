@@ -16,7 +16,7 @@ use crate::Error;
 use crate::signals::asked_to_end;
 use args::MeterArgs;
 
-pub(crate) use ledger::run as ledger;
+pub(crate) use ledger::{existing, run as ledger};
 pub(crate) use reconcile::run as reconcile;
 
 pub(crate) fn run(args: &MeterArgs) -> Result<ExitCode, Error> {
