@@ -203,7 +203,7 @@ fn a_ledger_is_billed_and_the_invoice_is_reconciled_with_it() {
         .rates
         .iter()
         .find(|it| it.model == "A100-SXM4-80GB" && it.kind == billing::book::Kind::OnDemand)
-        .and_then(|it| it.price.clone())
+        .and_then(|it| it.price)
         .expect("a price");
     assert_eq!(rate.per, billing::Per::Hour);
     let billed: billing::Ratio = json["totals"]["billed"]
